@@ -75,7 +75,7 @@ def run(name: str, learner: str, splits: int) -> list[dict[str, object]]:
         old, new, y_old, y_new = train_test_split(X, y, test_size=size, random_state=seed)
         shared = {}
         if learner != "replication":  # one round of fits for all targets
-            shared["crossfit"] = cross_fit(LEARNERS[learner](), old, y_old)
+            shared["cases"] = cross_fit(LEARNERS[learner](), old, y_old)
         error = 1.0
         for i, target in enumerate(TARGETS):
             asked = {key: value * error ** (key == "max_error") for key, value in target.items()}

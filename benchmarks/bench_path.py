@@ -1,9 +1,9 @@
-"""RejoSVCCV against a grid search of one SVC: ``python -m benchmarks.bench_path``.
+"""A curve of RejoSVC against a grid search of one SVC: ``python -m benchmarks.bench_path``.
 
 Both cross-validate 5 values of C and 5 of gamma on 5 folds, with one thread and ``tol=1e-3``.
 GridSearchCV does so for one plain SVC, which may not reject: 125 fits and one on all points.
-RejoSVCCV does so for 12 reject costs: 1,500 fits, and one on all points for each cost.  A missed
-target changes no exit code: a benchmark reports.
+RejectClassifierCV does so for 12 reject costs: 1,500 fits, and one on all points at the cost that
+meets a budget.  A missed target changes no exit code: a benchmark reports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.tables import Report, Target, milliseconds, times, yes
 from benchmarks.timing import one_thread, race
 from rejo import RejoSVC
 from rejo.datasets import make_synthetic_1
-from rejo.selection import REJECT_COSTS, RejoSVCCV, reject_curve
+from rejo.selection import REJECT_COSTS, RejectClassifierCV, reject_curve
 from rejo.solvers import svm
 
 N = 160
@@ -41,7 +41,10 @@ def compare_searches(report: Report, quick: bool) -> None:
     ratios = []
     for draw in DRAWS:
         X, y = make_synthetic_1(N, random_state=draw)
-        ours = RejoSVCCV(Cs=CS, gammas=GAMMAS, hs=(H,), reject_costs=REJECT_COSTS, tol=TOL)
+        ours = RejectClassifierCV(
+            RejoSVC(h=H, tol=TOL), review_budget=0.2, reject_costs=REJECT_COSTS,
+            param_grid={"C": CS, "gamma": GAMMAS},
+        )  # fmt: skip
         plain = GridSearchCV(SVC(tol=TOL), {"C": CS, "gamma": GAMMAS}, cv=5, n_jobs=1)
         best = race(
             {"ours": partial(ours.fit, X, y), "plain": partial(plain.fit, X, y)},
@@ -85,12 +88,13 @@ def main() -> None:
         print("The compiled solver was not built; there is nothing to measure without it.")
         return
     print(
-        f"# RejoSVCCV against GridSearchCV(SVC())\n\n{os.cpu_count()} cores, one thread; "
-        f"Python {platform.python_version()}, scikit-learn {sklearn.__version__}"
+        "# RejectClassifierCV(RejoSVC()) against GridSearchCV(SVC())\n\n"
+        f"{os.cpu_count()} cores, one thread; Python {platform.python_version()}, "
+        f"scikit-learn {sklearn.__version__}"
     )
     report = Report()
     with one_thread():
-        report.section("1. Tuning for 12 reject costs", "5 C x 5 gamma, 5 folds, and the refits.")
+        report.section("1. Tuning for 12 reject costs", "5 C x 5 gamma, 5 folds, and the refit.")
         compare_searches(report, options.quick)
         report.section("2. A curve over 12 reject costs", "One C and gamma; no target.")
         compare_curves(report, options.quick)

@@ -19,7 +19,7 @@ import pickle
 import subprocess
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
@@ -35,12 +35,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.tables import Report
 from rejo import ThresholdRejectClassifier
 from rejo.selection import (
+    Limit,
     RejectClassifierCV,
     TargetUnattainable,
     choose_model,
-    hold_out,
     shuffled_folds,
 )
+from rejo.selection.promises import held_out_share, hold_out
 from rejo.tables import TableEncoder
 from studies.tables import fetch
 
@@ -57,7 +58,7 @@ LIMITS = {
 }
 BUDGETS = (0.1, 0.2)
 MAX_ROWS = 5_000
-FOLDS, CALIBRATION, SEED = 5, 0.3, 0  # as in the command line
+FOLDS, SEED = 5, 0  # as in the command line
 
 
 def main() -> None:
@@ -115,41 +116,48 @@ def rows_of(
     """Train for each target on one half, and count in the other."""
     X, y = load(table)
     train, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=split)
-    part = train
-    if confidence is not None:
-        part = train[hold_out(len(train), CALIBRATION, SEED)[0]]
-    name = f"{table}-{split}-{model}-{len(part)}"
-    choice = _stored(folder / f"{name}.race", lambda: _race(X.iloc[part], y[part], model))
-    fits = folder / f"{name}.fits"
-    Replay.fits = _stored(fits, dict)
-    n_fits = len(Replay.fits)
-    estimator, crossfit = choice.estimator, choice.crossfit
-    cases: Any = X
-    if crossfit is not None:
-        inner = Pipeline([*estimator.steps[:-1], ("model", estimator.steps[-1][1].estimator)])
-        order = crossfit.classes.tolist()
-        estimator = ThresholdRejectClassifier(Replay(inner, table), class_order=order)
-        cases = np.arange(len(y))[:, None]
     targets = [("review_budget", budget, budget) for budget in BUDGETS]
     targets += [("max_error", limit, limit) for limit in LIMITS[table]]
     for target, limit, asked in targets:  # a margin adds another
-        options: dict[str, Any] = {"cv": shuffled_folds(FOLDS, None, SEED), target: asked}
-        search = RejectClassifierCV(
-            estimator, confidence=confidence, calibration_size=CALIBRATION, random_state=SEED,
-            **options,
-        )  # fmt: skip
+        part = train
+        if confidence is not None:
+            rate = "rejection_rate" if target == "review_budget" else "accepted_error_rate"
+            size = held_out_share(len(train), [Limit(target, rate, asked)], [1.0], confidence)
+            part = train[hold_out(len(train), size, SEED)[0]]
         row = {
             "table": table, "split": split, "model": model, "confidence": confidence,
             "target": target if asked == limit else "max_error, 90 % sure", "limit": limit,
-            "chosen": choice.name, "n": len(train),
+            "n": len(train),
         }  # fmt: skip
+        if set(y[train]) - set(y[part]):  # all cases of a rare class are held out
+            yield row | {"refused": True}
+            continue
+        name = f"{table}-{split}-{model}-{len(part)}"
+        choice = _stored(folder / f"{name}.race", partial(_race, X.iloc[part], y[part], model))
+        fits = folder / f"{name}.fits"
+        Replay.fits = _stored(fits, dict)
+        n_fits = len(Replay.fits)
+        estimator, out_of_fold = choice.estimator, choice.chosen.cases
+        cases: Any = X
+        if out_of_fold is not None:
+            inner = Pipeline([*estimator.steps[:-1], ("model", estimator.steps[-1][1].estimator)])
+            order = out_of_fold.classes.tolist()
+            estimator = ThresholdRejectClassifier(Replay(inner, table), class_order=order)
+            cases = np.arange(len(y))[:, None]
+        search = RejectClassifierCV(
+            estimator, confidence=confidence, cv=shuffled_folds(FOLDS, None, SEED),
+            random_state=SEED, **{target: asked},
+        )  # fmt: skip
         start = perf_counter()
         try:
-            given = {} if confidence is not None else {"crossfit": crossfit}
+            given = {"cases": None if confidence is not None else out_of_fold}
             search.fit(_take(cases, train), y[train], **given)
         except TargetUnattainable:
             yield row | {"refused": True}
             continue
+        finally:
+            if len(Replay.fits) > n_fits:
+                fits.write_bytes(pickle.dumps(Replay.fits))
         margin = getattr(search, "margin_", None)
         if margin is not None and margin.limit and asked == limit:
             targets.append((target, limit, margin.limit))
@@ -164,8 +172,6 @@ def rows_of(
             "said_A": search.expected_.accepted_error_rate.estimate,
             "seconds": perf_counter() - start,
         }  # fmt: skip
-    if len(Replay.fits) > n_fits:
-        fits.write_bytes(pickle.dumps(Replay.fits))
 
 
 def _race(X: Any, y: Any, model: str) -> Any:

@@ -14,7 +14,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 
 from rejo import BlendClassifier, ThresholdRejectClassifier
-from rejo.baselines.blend import class_floor, learn_temperature, learn_weights, tempered
+from rejo.baselines.blend import believable, learn_temperature, learn_weights, tempered
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.metrics import log_loss
 
@@ -91,16 +91,18 @@ def test_no_class_is_impossible():
     p = BlendClassifier([("forest", forest)], temperature=1.0).fit(X, y).predict_proba(X)
     assert (clone(forest).fit(X, y).predict_proba(X) == 0).any()
     assert p.min() > 0
-    floor = class_floor(np.array([0, 0, 0, 1]))
-    assert_allclose(floor, np.array([0.75, 0.25]) / 5)
+    for K, n in ((2, 50), (3, 400)):  # a decision is wrong in about two of n cases, at least
+        sure = believable(np.eye(K), n)
+        assert_allclose(sure.sum(axis=1), 1.0)
+        assert_allclose(1 - sure.max(axis=1), 2 / (n + 2 * K / (K - 1)))
 
 
 def test_the_blend_is_the_weighted_mean():
     X, y = make_synthetic_1(200, random_state=0)
     blend = BlendClassifier(MEMBERS, weights=[3, 1], temperature=1.0).fit(X, y)
     parts = [clone(model).fit(X, y).predict_proba(X) for _, model in MEMBERS]
-    mixed = 0.75 * parts[0] + 0.25 * parts[1] + blend.floor_
-    assert_allclose(blend.predict_proba(X), mixed / mixed.sum(axis=1, keepdims=True))
+    mixed = (1 - blend.floor_) * (0.75 * parts[0] + 0.25 * parts[1]) + blend.floor_ / 2
+    assert_allclose(blend.predict_proba(X), mixed)
     assert (blend.predict(X) == blend.classes_[mixed.argmax(axis=1)]).all()
 
 

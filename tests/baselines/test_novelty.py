@@ -383,4 +383,6 @@ def test_a_budget_below_the_novel_cases_is_refused(learner):
         model.fit(X, y)
     assert 0 < refused.value.attainable < 0.05
     model.set_params(review_budget=refused.value.attainable).fit(X, y)
-    assert model.rates_[0] == pytest.approx(refused.value.attainable)
+    assert (
+        0.9 * refused.value.attainable < model.rates_[0] <= refused.value.attainable
+    )  # a round one

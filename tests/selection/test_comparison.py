@@ -336,7 +336,31 @@ def test_what_prepares_the_cases_is_fitted_once_for_each_fold(data):
     grids = {"a": {"last__C": [0.1, 1.0, 4.0]}}
     compare({"a": pipeline}, *data, reject_costs=[0.1, 0.4], param_grids=grids, cv=2, inner_cv=3)
     assert len(scalings) == 2 * (3 + 1)
-    assert len(fits) == 2 * 2 * (3 * 3 + 1)
+    assert len(fits) == 2 * 2  # in the folds inside, a path serves all reject costs
+
+
+def test_an_operating_point_is_searched_within_each_training_part(data):
+    """Also one that wraps a plain classifier; it decides at its own target, whatever the price."""
+    X, y = data
+    search = RejectClassifierCV(LogisticRegression(), review_budget=0.3, cv=3)
+    methods = {"search": search, "svm": RejoSVC(gamma=2)}
+    result = compare(methods, X, y, reject_costs=[0.1, 0.3], cv=3)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    for fold, (train, test) in enumerate(folds.split(X, y)):
+        model = clone(search).fit(X[train], y[train])
+        R = model.reject_mask(X[test]).mean()
+        rows = [r for r in result.rows if (r["method"], r["fold"]) == ("search", fold)]
+        assert [row["R"] for row in rows] == [R, R]
+        assert [row["risk"] - row["E"] for row in rows] == pytest.approx([0.1 * R, 0.3 * R])
+    priced = RejectClassifierCV(LogisticRegression(), reject_cost=0.2)
+    result = compare(
+        {"a": priced, "b": ThresholdRejectClassifier(LogisticRegression())},
+        X,
+        y,
+        reject_costs=[0.2],
+        cv=3,
+    )
+    assert_allclose(result.values("a", 0.2), result.values("b", 0.2))
 
 
 def test_preparing_steps_can_be_tuned(data):
@@ -375,6 +399,17 @@ def test_posteriors_are_fitted_once_for_all_reject_costs(data):
             (row,) = (r for r in result.rows if (r["fold"], r["reject_cost"]) == (fold, w))
             assert row["params"] == {"estimator__C": best}
             assert_allclose(row["risk"], 1 - by_hand.score(X[test], y[test]))
+
+
+def test_a_search_is_tuned_by_what_it_decides(data):
+    model = RejectClassifierCV(RejoSVC(gamma=2), review_budget=0.2, reject_costs=[0.2], cv=3)
+    posteriors = RejectClassifierCV(
+        ThresholdRejectClassifier(SVC(gamma=2)), review_budget=0.2, cv=3
+    )
+    for name, search in {"estimator__C": model, "estimator__estimator__C": posteriors}.items():
+        grids = {"a": {name: [1e-6, 4.0]}}
+        found = compare({"a": search}, *data, param_grids=grids, cv=2, reject_costs=[0.2])
+        assert [row["params"][name] for row in found.rows] == [4.0, 4.0]
 
 
 def test_stages_of_boosting_share_one_fit():
@@ -494,6 +529,17 @@ def test_the_baselines_by_hand(data):
     assert_allclose(np.mean(result.mean()["decide everything"]), min(means.values()))
     by = {r["params"]["method"] for r in result.baselines if r["method"] == "decide everything"}
     assert by == {min(means, key=means.get)}
+
+
+def test_the_baseline_is_the_same_in_whichever_order_results_come(data, monkeypatch):
+    X, y = data
+    alike = dict.fromkeys("abc", next(iter(METHODS.values())))
+    monkeypatch.setattr(
+        "rejo.selection.comparison.progress", lambda done, *_, **__: reversed(list(done))
+    )
+    result = compare(alike, X, y, reject_costs=[0.1, 0.3], cv=3)
+    by = {r["params"]["method"] for r in result.baselines if r["method"] == "decide everything"}
+    assert by == {"a"}
 
 
 def test_prices_of_the_baselines(data):

@@ -1,25 +1,30 @@
 """Several limits at once, by class, decision and group; costs; the latest cases."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from rejo import RejectClassifierCV, RejoSVC, ThresholdRejectClassifier, load, save, to_onnx
 from rejo.metrics.bounds import binomial_upper_bound, cases_needed
-from rejo.selection import TargetUnattainable
-from rejo.selection.holdout import hold_out, order_in_time
-from rejo.selection.ranked import Ranked
-from rejo.selection.rate_limits import Limit, check_group, group_name, name_limits
-from rejo.selection.sequences import RankedCases, prove_line
+from rejo.selection import Limit, OutOfFold, TargetUnattainable
+from rejo.selection.limits import check_group, group_name, name_limits
+from rejo.selection.promises import Tests as Settled
+from rejo.selection.promises import hold_out, order_in_time, prove
 
 N = 1500
 LEARNERS = {
     "posteriors": ThresholdRejectClassifier(LogisticRegression()),
     "boundaries": RejoSVC(C=1, gamma=0.5),
 }
+
+
+SURE = {"confidence": 0.9, "calibration_size": 0.3, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +68,7 @@ def rates(model, X, y, group):
 )
 def test_each_promise_is_proved_by_the_cases_that_were_held_out(cases, name, asked):
     X, y, group = cases
-    model = RejectClassifierCV(LEARNERS[name], **asked, confidence=0.9, random_state=0)
+    model = RejectClassifierCV(LEARNERS[name], **asked, **SURE)
     model.fit(X, y, group=group)
     _, test = hold_out(N, 0.3, 0)
     assert model.guarantees_
@@ -73,16 +78,19 @@ def test_each_promise_is_proved_by_the_cases_that_were_held_out(cases, name, ask
         assert one.assumption.startswith("This holds if")
 
 
-def test_limits_that_cannot_all_be_kept_are_told_apart(cases):
+@pytest.mark.parametrize("sure", [{}, SURE])
+def test_limits_that_cannot_all_be_kept_are_named_with_what_can(cases, sure):
     X, y, _ = cases
-    model = RejectClassifierCV(
-        LEARNERS["posteriors"], max_error=0.03, review_budget=0.1, confidence=0.9, random_state=0
-    )
+    model = RejectClassifierCV(LEARNERS["posteriors"], max_error=0.06, review_budget=0.1, **sure)
     with pytest.raises(TargetUnattainable) as info:
         model.fit(X, y)
-    assert info.value.parameter in ("max_error", "review_budget")
-    assert "max_error=0.03, review_budget=0.1" in info.value.problem
-    model.set_params(max_error=info.value.attainable * 1.3).fit(X, y)  # with the same budget
+    said = info.value.problem
+    assert "max_error=0.06, review_budget=0.1 cannot all be" in said
+    instead = dict(re.findall(r"(max_error|review_budget)=([\d.]+) would", said))
+    assert [*instead] == ["max_error", "review_budget"]
+    assert instead[info.value.parameter] == f"{info.value.attainable:g}"
+    for name, share in instead.items():  # the user gets it who asks again
+        clone(model).set_params(**{name: float(share)}).fit(X, y)
 
 
 def test_a_limit_for_each_without_a_confidence_is_kept_out_of_fold(cases):
@@ -92,9 +100,7 @@ def test_a_limit_for_each_without_a_confidence_is_kept_out_of_fold(cases):
     assert R <= 0.6
     assert E / (1 - R) <= 0.105
     assert model.guarantees_ == []
-    assert [target.name for target in model.targets_] == ["max_error", "review_budget"]
-    with pytest.raises(TargetUnattainable):
-        model.set_params(review_budget=0.01, max_error=0.01).fit(X, y)
+    assert [limit.parameter for limit in model.limits_] == ["max_error", "review_budget"]
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -144,11 +150,10 @@ def test_cases_of_unknown_groups_go_to_review(cases):
 def test_the_mean_cost_has_a_bound(cases, name):
     X, y, _ = cases
     prices = {"error": 100, "review": 20}
-    model = RejectClassifierCV(LEARNERS[name], cost_of=prices, confidence=0.9, random_state=0)
-    model.fit(X, y)
+    model = RejectClassifierCV(LEARNERS[name], cost_of=prices, **SURE).fit(X, y)
     (one,) = model.guarantees_
     assert (one.rate, one.target, one.n_cases) == ("mean_cost", None, 450)
-    assert 0.8 * model.costs_.chosen < one.bound < 20
+    assert 0.8 * model.costs_.chosen.estimate < one.bound < 20
     model.set_params(max_cost=one.bound * 1.01).fit(X, y)
     assert model.guarantee_.target == pytest.approx(one.bound * 1.01)
     with pytest.raises(TargetUnattainable):
@@ -297,7 +302,7 @@ def test_what_newcomers_get_wrong_has_a_remedy(cases, asked, given, said):
 
 
 def test_one_share_for_all_groups_is_named_once():
-    groups = [Limit("max_error_by_group", "error_rate", 0.1, "group", j, f"g{j}") for j in (0, 1)]
+    groups = [Limit("max_error_by_group", "error_rate", 0.1, "group", f"g{j}", j) for j in (0, 1)]
     overall = Limit("max_error", "error_rate", 0.05)
     assert name_limits([overall, *groups]) == "max_error=0.05, max_error_by_group=0.1"
     assert name_limits([overall, groups[0]]) == "max_error=0.05, max_error_by_group['g0']=0.1"
@@ -325,10 +330,58 @@ def test_the_first_candidate_that_fails_is_the_last_that_is_tested():
     doubt = np.repeat([1.0, 2.0, 3.0], 100)  # at the cuts, 100, 200 and 300 cases are decided
     wrong = np.zeros(300, dtype=bool)
     wrong[100:150] = True
-    ranked = Ranked(doubt, np.zeros(300, dtype=np.intp))
-    cases = RankedCases(ranked, wrong, wrong.astype(np.intp), None)
-    limit = Limit("max_error", "accepted_error_rate", 0.2)
-    found = prove_line([limit], cases, np.array([1.5, 2.5, 3.5]), 0.9, None)
-    assert found.n_passed == 1  # the third would pass, but comes after one that failed
-    assert found.totals.tolist() == [[100, 200]]
+    cases = OutOfFold(doubt, np.zeros(300, np.intp), y=wrong.astype(np.intp))
+    limit, cuts = Limit("max_error", "accepted_error_rate", 0.2), np.array([1.5, 2.5, 3.5])
+    hard = np.arange(300) % 4 == 0  # the more doubt, the less hope
+    own = OutOfFold(doubt, np.zeros(300, np.intp), y=(hard & (doubt > 1)).astype(np.intp))
+    tests = Settled(own, [limit], None, 0.9, 300, cuts)
+    cut, line, _, guarantees = prove(tests, cases, (), False, "random")
+    assert line.tolist() == [1.5, 2.5, 3.5]
+    assert cut == 1.5  # the third would pass, but comes after one that failed
+    assert guarantees[0].n_cases == 100
     assert binomial_upper_bound(50, 300, 0.9) <= 0.2 < binomial_upper_bound(50, 200, 0.9)
+
+
+class Counting(LogisticRegression):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Counting.fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("sure", [{}, SURE])
+def test_small_groups_are_refused_before_any_fit(cases, monkeypatch, sure):
+    X, y, group = cases
+    monkeypatch.setattr(Counting, "fits", 0)
+    model = RejectClassifierCV(
+        ThresholdRejectClassifier(Counting()), max_error_by_group=0.02, **sure
+    )
+    with pytest.raises(TargetUnattainable, match="'isle'"):
+        model.fit(X, y, group=group)
+    assert Counting.fits == 0
+    model.set_params(max_error_by_group=0.3, small_groups="review").fit(X, y, group=group)
+    assert Counting.fits == 6
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_weights_go_with_several_limits(cases, name):
+    """A weight of two is the row twice; with a confidence, cases have no weights."""
+    X, y, _ = cases
+    limits = {"max_error": 0.12, "max_error_by_class": {"bad": 0.16}, "review_budget": 0.6}
+    weight = np.where(y == "bad", 2.0, 1.0)
+    model = RejectClassifierCV(LEARNERS[name], **limits, reject_costs=[0.2]).fit(
+        X, y, sample_weight=weight
+    )
+    point = model.outcomes_[model.chosen_]
+    reviewed, wrong = point.decision < 0, (point.decision >= 0) & (point.decision != point.y)
+    of = point.y == 0
+    assert np.average(reviewed, weights=weight) <= 0.6
+    assert wrong[of].sum() / (of & ~reviewed).sum() <= 0.16
+    assert (weight @ wrong) / (weight @ ~reviewed) <= 0.125  # read from a curve
+    plain = RejectClassifierCV(LEARNERS[name], **limits, reject_costs=[0.2]).fit(X, y)
+    assert plain.rates_ != model.rates_
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.set_params(confidence=0.9).fit(X, y, sample_weight=weight)

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -21,26 +22,24 @@ from sklearn.model_selection import (
     cross_val_score,
     train_test_split,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from rejo._errors import RejoError
-from rejo.baselines import ThresholdRejectClassifier
+from rejo.baselines import CutRanking, ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
-from rejo.decisions import uniform_prices
 from rejo.estimators import RejoLinear, RejoSVC
 from rejo.prices import describe_prices, price_matrix
 from rejo.selection import (
+    CANDIDATES,
     RejectClassifierCV,
-    RejectCurve,
     TargetUnattainable,
     cross_val_outcomes,
+    mean_cost,
     reject_curve,
 )
-from rejo.selection.crossfit import CrossFit
-from rejo.selection.cuts import CutRanking
-from rejo.selection.expected import effective_sizes, expect, learning_drift
-from rejo.selection.operating import CANDIDATES
 
 PIMA = Path(os.environ.get("REJO_DATA") or os.devnull) / "pima_diabetes.csv"
 
@@ -93,7 +92,8 @@ def test_a_fresh_split_keeps_to_its_intervals(load, target):
     for seed in range(6):
         old, new, y_old, y_new = train_test_split(X, y, test_size=0.4, random_state=seed)
         model = RejectClassifierCV(pipeline, **target, per=len(y_new)).fit(old, y_old)
-        assert getattr(model.expected_, model.target_.rate).estimate <= model.target_.limit
+        (limit,) = model.limits_
+        assert getattr(model.expected_, limit.rate).estimate <= limit.most
         for rate, interval in zip(rates(model, new, y_new), model.expected_[:3], strict=True):
             inside.append(interval.low - 1e-9 <= rate <= interval.high + 1e-9)
     # 18 times about 95 %, of which the three of a split go together.
@@ -201,17 +201,30 @@ def test_prices_of_every_form(data, cost_of, more, tmp_path, monkeypatch):
     X, y = data
     monkeypatch.chdir(tmp_path)
     Path("prices.csv").write_text("true class,-1,1,review\n-1,,100,10\n1,50,,10\n")
-    logistic = ThresholdRejectClassifier(LogisticRegression())
-    model = RejectClassifierCV(logistic, cost_of=cost_of, **more).fit(X, y)
+    forest = RandomForestClassifier(20, random_state=0)
+    model = RejectClassifierCV(forest, cost_of=cost_of, **more).fit(X, y)
     prices = price_matrix(cost_of, [-1, 1])
     assert_array_equal(model.prices_, prices)
     if not more:
-        alone = ThresholdRejectClassifier(LogisticRegression(), cost_of=cost_of).fit(X, y)
+        alone = ThresholdRejectClassifier(forest, cost_of=cost_of).fit(X, y)
         assert_array_equal(model.predict(X), alone.predict(X))
-        assert model.target_.limit == model.reject_cost_
+        assert model.limits_ == []
+        assert model.cut_ == 0
     # The score is at these prices, wherever the cut is.
     paid = prices[np.searchsorted(model.classes_, y), model.judge(X).decision].mean()
     assert model.score(X, y) == pytest.approx(1 - paid)
+
+
+def test_a_plan_that_costs_no_less_than_reviewing_everything_is_not_taken():
+    """Prices at which every error costs ten reviews, and nothing that tells the classes apart."""
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(300, 2)), np.where(rng.uniform(size=300) < 0.3, "ill", "well")
+    model = RejectClassifierCV(LogisticRegression(), cost_of="error=100,review=10").fit(X, y)
+    assert model.reject_mask(X).all()
+    assert model.costs_.chosen.estimate == pytest.approx(10)
+    assert model.expected_.rejection_rate.estimate == 1
+    (said,) = model.cautions()
+    assert "every case goes to review" in said
 
 
 @pytest.mark.parametrize("estimator", [machine(), ThresholdRejectClassifier(LogisticRegression())])
@@ -313,9 +326,11 @@ def test_costs_are_those_of_the_outcomes_and_of_the_extremes(data):
     model = RejectClassifierCV(logistic, cost_of=costs).fit(X, named)
     assert model.costs_.review_all == pytest.approx(40)
     point = model.outcomes_[model.chosen_]
-    k = np.searchsorted(model.classes_, named)
-    assert model.costs_.chosen == pytest.approx(model.prices_[k, point.decision].mean())
-    assert model.costs_.decide_all == pytest.approx(model.prices_[k, point.forced].mean())
+    assert model.costs_.chosen == mean_cost(point, model.prices_, 200)
+    assert model.costs_.decide_all == mean_cost(point.at(np.inf), model.prices_, 200)
+    assert model.costs_.chosen.low < model.costs_.chosen.estimate < model.costs_.chosen.high
+    np.testing.assert_allclose(model.shares_.sum(), 1, atol=0.02)
+    assert model.shares_[:, -1].sum() == pytest.approx((point.decision < 0).mean())
     budget = RejectClassifierCV(logistic, cost_of=costs, review_budget=0.1).fit(X, named)
     assert "5,000" in budget.summary()
     assert pickle.loads(pickle.dumps(budget)).summary() == budget.summary()
@@ -391,11 +406,154 @@ def test_too_few_cases_for_the_folds_are_named(y, message):
             RejectClassifierCV(estimator, review_budget=0.2).fit(X, list(y))
 
 
-def test_the_estimator_must_be_able_to_reject(data):
-    with pytest.raises(TypeError, match="reject option"):
-        RejectClassifierCV(LogisticRegression(), review_budget=0.1).fit(*data)
+def test_the_estimator_must_be_a_classifier(data):
+    for estimator in (StandardScaler(), LogisticRegression, Ridge(),
+                      GridSearchCV(LogisticRegression(), {"C": [1]})):  # fmt: skip
+        with pytest.raises(TypeError, match="estimator"):
+            RejectClassifierCV(estimator, review_budget=0.1).fit(*data)
+    with pytest.raises(TypeError, match="frozen"):
+        RejectClassifierCV(FrozenEstimator(machine().fit(*data)), review_budget=0.1).fit(*data)
     with pytest.raises(ValueError, match="n_cases"):
         RejectClassifierCV(machine(), review_budget=0.1).fit(*data).expect(0)
+
+
+@pytest.mark.parametrize(
+    ("plain", "wrapped", "grid"),
+    [
+        (LogisticRegression(), ThresholdRejectClassifier(LogisticRegression()), "C"),
+        (LinearSVC(), ThresholdRejectClassifier(LinearSVC()), "C"),
+        (
+            make_pipeline(StandardScaler(), SVC()),
+            make_pipeline(StandardScaler(), ThresholdRejectClassifier(SVC())),
+            "svc__C",
+        ),
+        (
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            Pipeline(
+                [
+                    ("standardscaler", StandardScaler()),
+                    ("logisticregression", ThresholdRejectClassifier(LogisticRegression())),
+                ]
+            ),
+            "logisticregression__C",
+        ),
+    ],
+    ids=["probabilities", "scores", "scores in a pipeline", "pipeline"],
+)
+def test_a_plain_classifier_gets_a_reject_option(data, plain, wrapped, grid):
+    """Parameters in a grid have the names that they have in it."""
+    X, y = data
+    last = "svc" if grid.startswith("svc") else ""
+    inner = grid.replace("__C", "__estimator__C") if "__" in grid else f"estimator__{grid}"
+    if last:
+        wrapped.steps[-1] = (last, wrapped.steps[-1][1])
+    values = [0.001, 1.0]
+    for params, own in (({}, {}), ({grid: values}, {inner: values})):
+        model = RejectClassifierCV(plain, review_budget=0.2, param_grid=params or None).fit(X, y)
+        same = RejectClassifierCV(wrapped, review_budget=0.2, param_grid=own or None).fit(X, y)
+        np.testing.assert_array_equal(model.predict(X), same.predict(X))
+        assert model.cut_ == same.cut_
+        assert [*model.best_params_.values()] == [*same.best_params_.values()]
+        assert isinstance(model.best_estimator_, type(wrapped))
+    steps = clone(plain).set_params(**{grid: 1.0}) if plain is not wrapped else plain
+    assert not hasattr(steps, "classes_")
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(C=10),
+        machine(),
+        make_pipeline(StandardScaler(), machine()),
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+    ],
+    ids=["posteriors", "boundaries", "pipeline", "ties"],
+)
+@pytest.mark.parametrize(
+    "target",
+    [{"review_budget": 0.1}, {"max_error": 0.1}, {"max_error": 0.1, "review_budget": 0.7},
+     {"max_error_by_class": 0.2}, {"review_budget": 30, "per": 200}],
+    ids=str,
+)  # fmt: skip
+def test_another_operating_point_is_that_of_a_fresh_fit(data, estimator, target):
+    X, y = data
+    start = RejectClassifierCV(estimator, review_budget=0.3, reject_costs=[0.2]).fit(X, y)
+    before = start.predict(X)
+    found = start.at(**target)
+    fresh = RejectClassifierCV(estimator, reject_costs=[0.2], **target).fit(X, y)
+    np.testing.assert_array_equal(found.predict(X), fresh.predict(X))
+    for name in ("cut_", "reject_cost_", "expected_", "limits_", "rates_", "sizes_", "margin_"):
+        assert getattr(found, name) == getattr(fresh, name), name
+    assert found.summary() == fresh.summary()
+    assert found.at(review_budget=0.3, per=None).summary() == start.summary()  # and back
+    np.testing.assert_array_equal(start.predict(X), before)
+
+
+def test_another_price_needs_no_other_fit(data):
+    X, y = data
+    start = RejectClassifierCV(LogisticRegression(), review_budget=0.3).fit(X, y)
+    prices = "error:-1=900,error:1=100,review=20"
+    found = start.at(cost_of=prices)
+    fresh = RejectClassifierCV(LogisticRegression(), cost_of=prices).fit(X, y)
+    np.testing.assert_array_equal(found.predict(X), fresh.predict(X))
+    assert found.costs_ == fresh.costs_
+    assert start.costs_ is None
+    with pytest.raises(TypeError, match="estimator"):
+        start.at(estimator=LogisticRegression())
+    with pytest.raises(ValueError, match=r"at\(\)"):
+        pickle.loads(pickle.dumps(start)).at(review_budget=0.1)
+    sure = RejectClassifierCV(LogisticRegression(), max_error=0.4, confidence=0.8, random_state=0)
+    with pytest.raises(ValueError, match="confidence"):
+        sure.fit(X, y).at(max_error=0.3)
+
+
+def test_each_reject_cost_has_its_own_parameters(data):
+    """As a grid search at each of them; the steps of the fast way change nothing."""
+    grid, costs = {"C": [0.5, 8.0], "gamma": [0.5, 4.0], "h": [1.0, 3.0]}, [0.08, 0.2, 0.4]
+    tight = RejoSVC(tol=1e-7)
+    model = RejectClassifierCV(tight, review_budget=0.2, reject_costs=costs, param_grid=grid)
+    model.fit(*data)
+    for i, cost in enumerate(costs):
+        search = GridSearchCV(clone(tight).set_params(reject_cost=cost), grid, cv=5).fit(*data)
+        assert model.curve_params_[i] == search.best_params_
+        if i != model.chosen_:  # that one was moved along its ranking
+            assert 1 - model.curve_.risk[i] == pytest.approx(search.best_score_)
+    assert model.best_params_ == model.curve_params_[model.chosen_]
+
+
+def test_what_is_said_of_each_class_is_what_is_decided(data):
+    """In 300 cases that nobody can tell apart, all of the rare class are missed."""
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(300, 2)), np.where(np.arange(300) % 10, "good", "bad")
+    model = RejectClassifierCV(LogisticRegression(), review_budget=0.1).fit(X, y)
+    (said,) = [text for text in model.cautions() if "'bad'" in text]
+    assert "decided otherwise" in said
+    assert said in model.summary()
+    point = model.outcomes_[model.chosen_]
+    missed = ((point.y == 0) & (point.decision == 1)).mean()
+    assert model.shares_[0, 1] == pytest.approx(missed, rel=0.2)
+
+
+@pytest.mark.parametrize("budget", [0.1, 0.25])
+def test_a_budget_between_ties_is_said_to_be_so(budget):
+    """Three kinds of cases: reviews are 0, 20 or 60 % of them, and batches stay in the range."""
+    rng, outside = np.random.RandomState(0), 0
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    for _ in range(20):
+        kind = rng.choice(3, p=[0.4, 0.4, 0.2], size=400)
+        wrong = np.array([0.05, 0.2, 0.45])[kind]
+        y = (rng.uniform(size=400) < wrong).astype(int)
+        model = RejectClassifierCV(tree, review_budget=budget, per=400).fit(kind[:, None], y)
+        R = model.expected_.rejection_rate
+        share = model.reject_mask(np.arange(3)[:, None]) @ [0.4, 0.4, 0.2]
+        outside += not R.low <= rng.binomial(400, share) / 400 <= R.high
+        assert model.gap_ is not None
+        assert any("nothing between" in text for text in model.cautions())
+        assert model.gap_[0] <= budget < model.gap_[1]
+        again = RejectClassifierCV(tree, max_error=0.2, per=400).fit(kind[:, None], y)
+        again = again.at(review_budget=budget)
+        assert (again.cut_, again.expected_) == (model.cut_, model.expected_)
+    assert outside <= 4
 
 
 def test_unattainable_by_cross_validation_says_what_is():
@@ -465,7 +623,7 @@ def test_steps_from_a_grid_are_not_shared(data):
     pipeline = make_pipeline(StandardScaler(), RejoLinear())
     model = RejectClassifierCV(
         pipeline, max_error=0.6, confidence=0.5, reject_costs=[0.05, 0.5], param_grid=grid,
-        random_state=0,
+        calibration_size=0.3, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert not hasattr(scaler, "mean_")
     assert not hasattr(linear, "classes_")
@@ -474,62 +632,6 @@ def test_steps_from_a_grid_are_not_shared(data):
     np.testing.assert_array_equal(model.predict(X), again.fit(X[train], y[train]).predict(X))
     proved = model.curve_.rejection_rate[model.chosen_]
     assert model.reject_mask(X[test]).mean() == pytest.approx(proved)
-
-
-def test_folds_that_differ_by_more_than_chance_widen_the_intervals():
-    def width(*rates, **more):
-        R = np.array([rates])
-        curve = RejectCurve(np.array([0.2]), R, np.full((1, 5), 0.05), np.full(5, 80.0))
-        sizes = effective_sizes(curve, 0, 400, **more)
-        assert sizes[1] == effective_sizes(curve, 0, 400, **more)[1]
-        return sizes, expect(float(R.mean()), 0.05, sizes, 1000, 0.95).rejection_rate
-
-    steady, chance = width(*[0.4] * 5), width(0.38, 0.42, 0.4, 0.45, 0.35)
-    jumps = width(0.2, 0.2, 0.75, 0.2, 0.65)
-    assert steady[0] == chance[0] == pytest.approx((400 / 1.5, 400 / 1.5))
-    assert jumps[0][0] < steady[0][0] / 10
-    assert jumps[0][1] == steady[0][1]  # that the region jumps says nothing about errors
-    assert jumps[1].low < 0.21
-    assert jumps[1].high > 0.6
-    assert steady[1].high < 0.5
-    still = width(*[0.4] * 5, drift=(0.0, 0.0))[0]
-    assert still == pytest.approx((400 / 1.25, 400 / 1.25))
-    drifting = width(*[0.4] * 5, drift=(0.05, 0.0))[0]
-    assert drifting[0] < still[0] / 3
-    assert drifting[1] == still[1]
-
-
-def test_cases_that_are_tested_again_are_not_new_cases():
-    """Folds of repeats are as small as those of one round, so chance explains as much in them."""
-    rates = np.array([[0.2, 0.2, 0.75, 0.2, 0.65]])
-
-    def sizes(repeats):
-        R, n = np.tile(rates, repeats), 5 * repeats
-        curve = RejectCurve(np.array([0.2]), R, np.full((1, n), 0.05), np.full(n, 80.0))
-        return effective_sizes(curve, 0, 400, tested=float(repeats))
-
-    once, often = sizes(1), sizes(20)
-    assert once[0] < often[0] < 2.5 * once[0]  # there is less chance in the folds themselves
-    assert often[1] == pytest.approx(once[1])
-
-
-def test_posteriors_that_are_too_extreme_are_expected_to_calm_down():
-    rng = np.random.RandomState(0)
-    p = rng.uniform(0.02, 0.98, 4000)
-    y = (rng.uniform(size=4000) < p).astype(int)
-    fold = np.arange(4000) % 5
-
-    def drift(power):
-        odds = (p / (1 - p)) ** power
-        P = np.column_stack([1 / (1 + odds), odds / (1 + odds)])
-        crossfit = CrossFit(P, fold, np.array([0, 1]), y, None)
-        return learning_drift(crossfit, uniform_prices(2, 0.2), 0.0, 0.8)
-
-    calibrated, extreme, timid = drift(1.0), drift(1.1), drift(0.9)
-    assert np.abs(calibrated).max() < 0.005
-    assert extreme[0] > 0.003
-    assert extreme[1] < 0  # more reviews leave fewer errors
-    assert timid[0] < -0.003
 
 
 def test_a_reject_cost_without_effect_is_not_varied(data):
@@ -553,12 +655,12 @@ def test_outcomes_are_those_of_the_folds(data, estimator):
     model.fit(X, y, sample_weight=weight)
     again = cross_val_outcomes(estimator, X, y, reject_costs=[0.1, 0.3, 0.5], sample_weight=weight)
     for i, (found, wanted) in enumerate(zip(model.outcomes_, again, strict=True)):
-        assert found.reject_cost == wanted.reject_cost
+        assert found.trained_for == wanted.reject_cost
         if i == model.chosen_:  # moved along its ranking
-            found = replace(found, decision=wanted.decision)
+            found = found.at(wanted.cut)
         for name in ("decision", "forced", "lower", "fold"):
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
-        np.testing.assert_allclose(found.sureness, wanted.sureness)
+        np.testing.assert_allclose(found.doubt, wanted.doubt)
         np.testing.assert_allclose(found.score, wanted.score)
     rates = [np.average(point.decision < 0, weights=weight) for point in model.outcomes_]
     np.testing.assert_allclose(rates, model.curve_.rejection_rate)

@@ -204,7 +204,7 @@ def test_a_mean_cost_is_no_bound(monkeypatch):
     def mean(losses, confidence, low, high):
         return np.mean(losses, axis=0)
 
-    monkeypatch.setattr("rejo.selection.sequences.mean_upper_bound", mean)
+    monkeypatch.setattr("rejo.selection.promises.mean_upper_bound", mean)
     assert too_often(SETTINGS["cost, nothing asked"])
 
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from rejo.estimators import RejoLinear
 from rejo.selection import RejectClassifierCV
-from rejo.selection.repeats import RepeatedRows, repeated_share
+from rejo.selection.traps import RepeatedRows, repeated_share
 
 COPIES = np.repeat(np.arange(150), 4)
 
@@ -76,7 +76,8 @@ def test_copies_within_a_group_are_no_problem():
 
 def test_a_guarantee_from_copies_warns():
     X, y = cases()
-    model = RejectClassifierCV(RejoLinear(), review_budget=0.9, confidence=0.9, random_state=0)
+    sure = {"confidence": 0.9, "calibration_size": 0.3, "random_state": 0}
+    model = RejectClassifierCV(RejoLinear(), review_budget=0.9, **sure)
     with pytest.warns(RepeatedRows, match="100 %") as found:
         model.fit(X[COPIES], y[COPIES])
     assert found[0].filename == __file__

@@ -7,7 +7,8 @@ All three share clones, weights, folds and scores (``_wrapped``), the step from 
 posteriors (``calibration``) and an exact search for cut-offs (``cutoffs``).  Two support vector
 machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
 (``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
-several classifiers.  ``novelty`` adds a detector of cases unlike those of training to any of them.
+several classifiers.  ``cut_ranking`` moves the cut of a learner
+by boundaries, and ``novelty`` adds a detector of cases unlike those of training to any of them.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -17,12 +18,13 @@ Names that are not in ``__all__`` are for other rooms of the package.
 from rejo.baselines._wrapped import FEATURES, copy_fitted, with_last
 from rejo.baselines.blend import (
     BlendClassifier,
-    class_floor,
+    believable,
     learn_temperature,
     learn_weights,
     tempered,
 )
 from rejo.baselines.calibration import calibrated, fit_calibrator
+from rejo.baselines.cut_ranking import CutRanking
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject

@@ -132,7 +132,6 @@ def scores(
     K = len(columns)
     if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
         values = _middles(estimator, X, columns)
-        values = values[:, 0] if K == 2 else values
     elif K == 2:
         sign = 1.0 if columns[1] == 1 else -1.0
         values = sign * inner_scores(estimator, X, None, least)

@@ -49,6 +49,9 @@ PRIOR = 50.0  # cases that the equal weights count for when weights are learned
 STEPS = 500  # of the EM algorithm
 RANGE = (0.25, 4.0)  # of a temperature that is learned
 COLDEST = 1e-6  # temperature
+# Errors that cannot be told from none.  On simulated lenders, 1 lets plans lose to reviewing every
+# case more often, and with 4 some that pay are never found.
+BELIEF = 2.0
 LEAST = 1e-12  # a posterior below this is a rounding error
 
 
@@ -57,13 +60,14 @@ LEAST = 1e-12  # a posterior below this is a rounding error
 class BlendClassifier(ClassifierMixin, _BaseComposition):
     """Weighted mean of the posteriors of several classifiers.
 
-    The posterior of class ``k`` is proportional to ``(sum_m w_m p_mk(x) + floor_k) ^ (1 / T)``,
+    The posterior of class ``k`` is proportional to ``(sum_m w_m p_mk(x)) ^ (1 / T)``,
     with weights ``w_m`` of the classifiers.  They are given, or learned from cases that the
     classifiers have not seen: those with the lowest log loss, shrunk towards equal weights.  A mean
     of posteriors is less sure than it should be (:footcite:t:`ranjan2010`), which the temperature
-    ``T`` (:footcite:t:`guo2017`), learned from the same cases, makes up for.  The floor is what one
-    more case, of each class in its usual share, would add.  A blend has no reject option itself;
-    put a :class:`~rejo.ThresholdRejectClassifier` around it.
+    ``T`` (:footcite:t:`guo2017`), learned from the same cases, makes up for.  At the end a little
+    of equal posteriors is mixed in: ``n`` cases cannot tell a chance of an error below about
+    ``2 / n`` from none.  A blend has no reject option itself; put a
+    :class:`~rejo.ThresholdRejectClassifier` around it.
 
     Parameters
     ----------
@@ -89,8 +93,9 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         What each classifier counts for; the sum is 1.
     temperature_ : float
         ``T``.
-    floor_ : ndarray of shape (n_classes,)
-        What is added to the posterior of each class before the scaling.
+    floor_ : float
+        Share of equal posteriors that is mixed in at the end: from so few cases, no posterior can
+        be known to be nearly 0.
 
     See Also
     --------
@@ -130,7 +135,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         "estimators_": each(maybe(part(BaseEstimator)), "n"),
         "weights_": floats("n", low=0.0, high=1.0),
         "temperature_": number(COLDEST, 1 / COLDEST),
-        "floor_": floats("K", low=0.0, high=1.0),
+        "floor_": number(0.0, 1.0),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -165,15 +170,14 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         if rows is not None:
             X = take_rows(X, rows)
         y = classes[k]
-        self.floor_ = class_floor(k, weight)
+        self.floor_ = equal_share(len(k) if weight is None else float(weight.sum()), len(classes))
         learns = isinstance(self.weights, str) and self.weights == "learn" and len(names) > 1
         if learns or self.temperature == "learn":
             p = self._held_out(X, y, classes, k, weight)
         self.weights_ = learn_weights(p, k, weight) if learns else self._given_weights()
         self.temperature_ = self.temperature
         if self.temperature == "learn":
-            mean = np.tensordot(self.weights_, p, 1) + self.floor_
-            self.temperature_ = learn_temperature(mean, k, weight)
+            self.temperature_ = learn_temperature(np.tensordot(self.weights_, p, 1), k, weight)
         self.temperature_ = float(self.temperature_)
         members = [est for (_, est), w in zip(self.estimators, self.weights_, strict=True) if w > 0]
         fitted = iter(
@@ -192,7 +196,8 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             for est, w in zip(self.estimators_, self.weights_, strict=True)
             if w > 0
         ]
-        return tempered(np.sum(parts, axis=0) + self.floor_, self.temperature_)
+        p = tempered(np.sum(parts, axis=0), self.temperature_)
+        return (1 - self.floor_) * p + self.floor_ / len(self.classes_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Likeliest class (n_samples,)."""
@@ -218,7 +223,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         fine = len(self.estimators) == len(w)
         require(fine, self, "it has more or fewer classifiers than names")
         require(abs(w.sum() - 1) < 1e-6, self, "its weights are not shares")
-        require(self.floor_.sum() <= 1, self, "its floor is malformed")
         p = getattr(self, "n_features_in_", None)
         for member, weight in zip(self.estimators_, w, strict=True):
             require((member is None) == (weight == 0), self, "a classifier is missing")
@@ -238,10 +242,10 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
                     parts.append(graph.add("Mul", p, np.array(weight)))
         if faults:
             raise TypeError("to_onnx cannot export members of the blend. " + " ".join(faults))
-        p = graph.add("Add", graph.add("Sum", *parts), self.floor_[None, :])
-        logs = graph.add("Log", graph.add("Max", p, np.array(LEAST)))
+        logs = graph.add("Log", graph.add("Max", graph.add("Sum", *parts), np.array(LEAST)))
         logs = graph.add("Div", logs, np.array(self.temperature_))
-        return str(graph.add("Softmax", logs, axis=1))
+        p = graph.add("Mul", graph.add("Softmax", logs, axis=1), np.array(1 - self.floor_))
+        return str(graph.add("Add", p, np.array(self.floor_ / len(self.classes_))))
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, for pipelines that take one, as it is."""
@@ -347,19 +351,29 @@ def learn_weights(
     return w
 
 
-def class_floor(y: Indices, weight: Floats | None = None) -> Floats:
-    """What one more case, of each class in its usual share, would add to a posterior (K,)."""
-    counts = np.bincount(y, weights=weight)
-    return counts / counts.sum() / (counts.sum() + 1.0)
+def equal_share(n: float, n_classes: int) -> float:
+    """Share of equal posteriors in those learned from ``n`` cases.
+
+    A decision that is wrong in fewer than about two of them cannot be told from one that never is.
+    """
+    more = BELIEF * n_classes / (n_classes - 1)
+    return more / (n + more)
+
+
+def believable(p: Floats, n: float) -> Floats:
+    """Posteriors (m, K) as far as ``n`` cases can tell: a little of equal ones is mixed in."""
+    K = p.shape[1]
+    share = equal_share(n, K)
+    return (1 - share) * p + share / K
 
 
 def learn_temperature(p: Floats, y: Indices, weight: Floats | None = None) -> float:
     """Temperature with the lowest log loss; ``p`` (n, K) of cases that were not seen."""
-    rows = np.arange(len(y))
+    rows, n = np.arange(len(y)), len(y) if weight is None else float(weight.sum())
 
     def loss(log_temperature: float) -> float:
-        scaled = tempered(p, float(np.exp(log_temperature)))
-        return float(np.average(-np.log(np.maximum(scaled[rows, y], LEAST)), weights=weight))
+        scaled = believable(tempered(p, float(np.exp(log_temperature))), n)
+        return float(np.average(-np.log(scaled[rows, y]), weights=weight))
 
     found = minimize_scalar(loss, bounds=np.log(RANGE), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))

@@ -67,7 +67,8 @@ class NoveltyReject(RejectClassifier):
     ----------
     classifier : classifier
         Any classifier with a reject option, or a pipeline that ends in one.  Another classifier
-        is put into a :class:`ThresholdRejectClassifier`.
+        is put into a :class:`ThresholdRejectClassifier`.  Inside a
+        :class:`~rejo.RejectClassifierCV`, it may be a name such as "auto".
     detector : estimator with ``score_samples``, default=None
         Detector of outliers in the style of scikit-learn, on the same features as the classifier,
         such as ``IsolationForest()``, ``LocalOutlierFactor(novelty=True)``, or a pipeline that
@@ -135,7 +136,7 @@ class NoveltyReject(RejectClassifier):
         "novel_share_": number(0.0, 1.0),
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "classifier": [HasMethods(["fit", "predict"])],
+        "classifier": [HasMethods(["fit", "predict"]), str],
         "detector": [HasMethods(["fit"]), None],
         "review_share": [FiniteInterval(Real, 0.0, 1.0, closed="left")],
         "cv": ["cv_object"],
@@ -163,6 +164,11 @@ class NoveltyReject(RejectClassifier):
         A case of weight 0 does not count; other weights are the classifier's only.
         """
         self._validate_params()
+        if isinstance(self.classifier, str):
+            raise ValueError(
+                f"classifier={self.classifier!r} is a name, which only RejectClassifierCV chooses "
+                "by: give a classifier, or RejectClassifierCV(NoveltyReject('auto'), ...)."
+            )
         classifier = clone(self._learner)
         if self.random_state is not None:
             set_random_states(classifier, check_random_state(self.random_state))
@@ -263,6 +269,10 @@ class NoveltyReject(RejectClassifier):
     def prices_(self) -> Floats:
         """Prices that the classifier decides at, if it decides by prices."""
         return np.asarray(final_classifier(self.classifier_).prices_)
+
+    def _second_score(self, X: Any) -> Floats:
+        classifier, X = final_step(self.classifier_, X)
+        return np.asarray(classifier.decision_function(X))
 
     # ---- the parts ------------------------------------------------------------------------
 

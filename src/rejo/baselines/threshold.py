@@ -313,9 +313,17 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             return judge_posteriors(self._posteriors(X), self.prices_, rejects=self._rejects)
         if self._rule == "class":
             return _judge_by_class(self._posteriors(X), self.cutoffs_, self._rejects)
+        return judge_scores(self._above(X), rejects=len(self.cutoffs_) == 2)
+
+    def _second_score(self, X: Any) -> Floats:
+        if self._rule != "score":
+            return super()._second_score(X)
+        return np.asarray(self._above(X).mean(axis=1))
+
+    def _above(self, X: Any) -> Floats:
+        """Scores (n, n_cutoffs) of ``rule="score"``, positive above each cut-off."""
         X = self._check_input(X, reset=False)
-        above = scores(self.estimator_, X, self._labels)[:, None] - self.cutoffs_
-        return judge_scores(above, rejects=len(self.cutoffs_) == 2)
+        return scores(self.estimator_, X, self._labels)[:, None] - self.cutoffs_
 
     def _posteriors(self, X: Any) -> Floats:
         X = self._check_input(X, reset=False)

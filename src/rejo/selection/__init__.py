@@ -1,20 +1,15 @@
-"""From a method to a choice: comparisons, curves over the reject cost, operating points.
+"""From cases judged out of fold to a choice: operating points, promises, models, comparisons.
 
-Everything here rests on cases judged by a model that has not seen them.  ``crossfit`` predicts
-their posteriors, once for all prices; ``outcomes`` fits at each reject cost the learners that are
-trained for one.  Rates, choices and reports are read from these.
+Everything here rests on cases judged by a model that has not seen them, ranked by doubt.  An
+operating point is a cut in that ranking at which all limits hold.
 
-The modules, in the order to read them: ``folds`` (checked cases, folds, one fit for each reject
-cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
-ranking), ``chances`` (errors as a smooth curve), ``path`` (rates over the reject cost), ``search``
-(from one target to a model), ``ranked`` and ``learned`` (one ranking for every learner),
-``rate_limits`` (what may be limited, of whom), ``holdout`` (which cases prove a promise),
-``sequences`` (candidates, and the order of their tests), ``proof`` (from limits to a model that
-other cases prove to keep them), ``group_policy`` (what is done with each group),
-``chosen`` with ``svm_cv`` and ``operating`` (estimators),
-``target``, ``guarantee``, ``expected`` and ``summary`` (what ``operating`` is asked, promises,
-expects and says), ``verdicts`` (whether other cases met the target), ``race`` and ``auto`` (which
-model), ``grids``, ``comparison``, ``compared`` (what its rows say) and ``scorers``.
+The modules, in the order to read them: ``folds`` (checked cases, splits), ``out_of_fold`` (the
+cases, and the one engine that judges them), ``cross_validation`` (its doors, and rates over the
+reject cost), ``limits`` (what is asked for), ``choose`` (the cut at which it holds), ``promises``
+(cuts that held-out cases prove), ``expected`` (rates, classes and costs of new cases), ``summary``
+(the same in words), ``models`` (which model), ``operating`` (the estimator that does all of this),
+``verdicts`` (whether other cases met the target), ``comparison`` with ``compared`` (which method),
+``scorers`` and ``traps`` (in a table).
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -22,42 +17,44 @@ Names that are not in ``__all__`` are for other rooms of the package.
 # ruff: noqa: F401 (names for other rooms)
 
 from rejo.catalogue import standard_methods
-from rejo.selection.auto import Choice, NotSuited, choose_model
 from rejo.selection.compared import Comparison, Difference, corrected_t_test
 from rejo.selection.comparison import compare, methods_to_compare
-from rejo.selection.crossfit import CrossFit, cross_fit, cut_outcomes, with_cut
-from rejo.selection.cuts import CutRanking, cut_decision
-from rejo.selection.expected import Expected, expect
-from rejo.selection.folds import REJECT_COSTS, shuffled_folds
-from rejo.selection.group_policy import GroupPolicy
-from rejo.selection.guarantee import Guarantee, TargetUnattainable
-from rejo.selection.held_out import Answers, cost_to_fit, settle
-from rejo.selection.holdout import hold_out
-from rejo.selection.leaks import find_leaks
-from rejo.selection.limit_verdicts import asked_of, judge_limits
-from rejo.selection.operating import RejectClassifierCV
-from rejo.selection.outcomes import Outcomes, cross_val_outcomes, ranking_outcomes
-from rejo.selection.path import RejectCurve, reject_curve
-from rejo.selection.race import draw_rows
-from rejo.selection.repeats import RepeatedRows, repeated_share
+from rejo.selection.cross_validation import (
+    RejectCurve,
+    cross_fit,
+    cross_val_outcomes,
+    ranking_outcomes,
+    reject_curve,
+)
+from rejo.selection.expected import (
+    Expected,
+    MeanCosts,
+    error_numbers,
+    expect,
+    expect_cost,
+    likely_classes,
+    mean_cost,
+)
+from rejo.selection.folds import REJECT_COSTS, Fold, candidate, fit_path, shuffled_folds
+from rejo.selection.limits import LIMITS, GroupPolicy, Limit, check_prices, check_targets
+from rejo.selection.models import Choice, NotSuited, choose_model, draw_rows, quiet
+from rejo.selection.operating import CANDIDATES, RejectClassifierCV
+from rejo.selection.out_of_fold import OutOfFold, judge_fold, of_posteriors, of_scores
+from rejo.selection.promises import Guarantee, TargetUnattainable
 from rejo.selection.scorers import cost_scorer, make_reject_scorer
-from rejo.selection.search import CANDIDATES
-from rejo.selection.summary import promise, promises
-from rejo.selection.svm_cv import RejoSVCCV
-from rejo.selection.target import LIMITS, check_prices, check_targets
-from rejo.selection.verdicts import LEVEL, excess_probability, judge_targets
+from rejo.selection.summary import by_class, describe_promises, promise
+from rejo.selection.traps import RepeatedRows, find_leaks, repeated_share
+from rejo.selection.verdicts import LEVEL, excess_probability, judge_limits
 
 __all__ = [
     "Choice",
     "Comparison",
-    "CrossFit",
     "Difference",
     "GroupPolicy",
     "Guarantee",
-    "Outcomes",
+    "OutOfFold",
     "RejectClassifierCV",
     "RejectCurve",
-    "RejoSVCCV",
     "TargetUnattainable",
     "choose_model",
     "compare",

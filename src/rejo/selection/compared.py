@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from rejo._html import table_html
 from rejo._typing import Floats
-from rejo.tables.errors import import_pandas
+from rejo.tables import import_pandas
 
 MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
 REVIEW_ALL, DECIDE_ALL = "review everything", "decide everything"
@@ -73,13 +73,6 @@ class Comparison:
         Prices of each decision and, last, of a review, for each true class.
     left_out : dict of {method: reason}
         Methods that could not be trained for the prices.
-
-    Attributes
-    ----------
-    methods : list of str
-        Names of the methods, in the order given.
-    reject_costs : list of float
-        Reject costs, ascending; ``[None]`` at prices that differ between classes.
 
     See Also
     --------

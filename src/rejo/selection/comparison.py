@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from math import fsum
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.model_selection import ParameterGrid
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo import metrics
@@ -20,55 +22,36 @@ from rejo._io import progress
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.catalogue import ProblemSize, need_order, standard_methods
-from rejo.decisions import decide, uniform_prices
-from rejo.estimators import class_indices, cost_parameter, encode_classes, final_step, is_ordered
+from rejo.decisions import uniform_prices
+from rejo.estimators import (
+    class_indices,
+    cost_parameter,
+    encode_classes,
+    final_step,
+    is_ordered,
+)
 from rejo.metrics import tally
 from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
-from rejo.selection.auto import Choice, choose_model
 from rejo.selection.compared import DECIDE_ALL, REVIEW_ALL, Comparison, Row
 from rejo.selection.folds import (
+    Fold,
     by_posteriors,
     candidate,
     check_reject_costs,
     described,
+    early_parameters,
     has_order,
     last_step,
     make_fold,
     split_shuffled,
 )
-from rejo.selection.grids import Tuner, early_parameters, quiet
-from rejo.selection.outcomes import look
+from rejo.selection.models import Choice, choose_model, quiet
+from rejo.selection.operating import RejectClassifierCV
+from rejo.selection.out_of_fold import best_points, judge_folds, judge_with
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 HIGHEST = 0.5  # reject cost that a method can be trained for
 CHOSEN = {"auto": None, "blend": ("blend",)}  # methods by choose_model, and its models
-
-
-class Automatic(ClassifierMixin, BaseEstimator):
-    """The model that ``rejo train`` would choose, as a method to compare."""
-
-    def __init__(
-        self, prepare: Any = None, models: Any = None, ordered: bool = True, random_state: Any = 0
-    ) -> None:
-        self.prepare, self.models = prepare, models
-        self.ordered, self.random_state = ordered, random_state
-
-    def choose(
-        self, X: Any, y: Any, classes: NDArray[Any], prices: Sequence[Floats], groups: Any
-    ) -> Choice:
-        """Choose a model for these cases, by the mean cost at all of these prices."""
-        known = np.flatnonzero(np.isin(np.arange(len(classes)), class_indices(y, classes)))
-        return choose_model(
-            StandardScaler() if self.prepare is None else self.prepare,
-            X,
-            y,
-            models=self.models,
-            prices=[_among(L, known) for L in prices],
-            class_order=classes[known].tolist(),
-            ordered=self.ordered,
-            groups=groups,
-            random_state=self.random_state,
-        )
 
 
 class PricePoint(NamedTuple):
@@ -220,7 +203,7 @@ def compare(
     for cell in done:
         rows += [row for row, _ in cell]
         forced += [row for _, row in cell]
-    baselines = _baselines(forced, settings, splits, k)
+    baselines = _baselines(forced, list(methods), settings, splits, k)
     for found in (rows, baselines):
         found.sort(key=lambda row: (order[row["method"]], row["reject_cost"] or 0, row["fold"]))
     prices = settings[0].prices if cost_of is not None else None
@@ -234,104 +217,92 @@ def _run(
 ) -> list[tuple[Row, Row]]:  # fmt: skip
     """Rows of one method on one split, each with that of its decisions without rejection."""
     train, test = split
-    X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
     inside = None if groups is None else _safe_indexing(groups, train)
-    chosen: tuple[Row, float] | None = None
+    start, points = perf_counter(), [{}] if grid is None else list(ParameterGrid(grid))
+    about: Row = {}
     if isinstance(estimator, Automatic):
-        start = perf_counter()
-        prices = [setting.prices for setting in settings]
-        choice = estimator.choose(X_train, y_train, classes, prices, inside)
-        chosen = {"model": choice.name, **choice.chosen.params}, perf_counter() - start
-        estimator, grid = choice.estimator, {}
-    runner = _Runner(estimator, grid, X, y, train, test)
-    if len(runner.points) > 1:
-        inner = split_shuffled(inner_cv, X_train, y_train, inside, random_state)
-        runner.tuner = Tuner(estimator, runner.points, X_train, y_train, inner)
-    rows = []
-    fitted: _Fitted | None = None
-    for setting in settings:
-        if fitted is None or fitted.p is None:
-            fitted = runner.fit(_price_parameters(estimator, setting, classes) or {})
-            if chosen is not None:
-                fitted = fitted._replace(params=chosen[0], tune_seconds=chosen[1])
-        decision, forced = fitted.decide(setting, classes)
-        common = {
-            "method": name,
-            "reject_cost": setting.reject_cost,
-            "fold": fold,
-            **_rates(decision, k[test], setting),
-            "crossing_rate": fitted.crossing_rate,
-            "fit_seconds": fitted.fit_seconds,
-            "tune_seconds": fitted.tune_seconds,
-            "n_train": len(train),
-            "n_test": len(test),
-            "params": fitted.params,
-        }
-        without = {"method": DECIDE_ALL, "params": {"method": name}}
-        rows.append((common, common | without | _rates(forced, k[test], setting)))
+        X_train, y_train = _safe_split(estimator, X, y, train)
+        choice = estimator.choose(X_train, y_train, classes, settings, inside)
+        about = {"model": choice.name, **choice.chosen.params}
+        estimator, points = choice.estimator, [{}]
+    prices = [_price_parameters(estimator, setting, classes) or {} for setting in settings]
+    with quiet() if grid is not None else nullcontext():
+        best = _tune(estimator, points, prices, X, y, classes, train, settings, inner_cv, inside,
+                     random_state)  # fmt: skip
+        tuned = perf_counter()
+        rows, prepared, posteriors = [], dict[str, Fold](), _by_posteriors(estimator)
+        last: tuple[str, Any, Row] | None = None  # what was fitted, the cases, and what it took
+        for setting, params, point in zip(settings, prices, best, strict=True):
+            if last is None or last[0] != repr((params, point)):
+                start_fit = perf_counter()
+                early = repr(early_parameters(estimator, point))
+                if early not in prepared:
+                    prepared[early] = make_fold(
+                        candidate(estimator, point), X, y, None, train, test
+                    )
+                part = prepared[early]
+                model = last_step(candidate(estimator, params, point))
+                model.fit(part.X_train, part.y_train)
+                seconds = perf_counter() - start_fit
+                cases = judge_with(model, part.X_test, classes, posteriors=posteriors)
+                last = repr((params, point)), cases, {
+                    "crossing_rate": _crossing_rate(*final_step(model, part.X_test)),
+                    "fit_seconds": seconds,
+                    "tune_seconds": (tuned - start) / (1 if posteriors else len(settings)),
+                    "n_train": len(train),
+                    "n_test": len(test),
+                    "params": about or dict(point),
+                }  # fmt: skip
+            _, cases, measured = last
+            at = cases.at_prices(setting.prices) if posteriors else cases
+            common = {"method": name, "reject_cost": setting.reject_cost, "fold": fold}
+            common |= _rates(at.decision, k[test], setting) | measured
+            without = {"method": DECIDE_ALL, "params": {"method": name}}
+            rows.append((common, common | without | _rates(at.forced, k[test], setting)))
     return rows
 
 
-class _Fitted(NamedTuple):
-    """A method fitted on the training part of a split."""
-
-    model: Any  # the last step of a pipeline
-    X_test: Any  # as it reaches that step
-    p: Floats | None  # (n_test, K) posteriors, if it decides by them
-    params: dict[str, Any]
-    crossing_rate: float
-    fit_seconds: float
-    tune_seconds: float
-
-    def decide(self, setting: PricePoint, classes: NDArray[Any]) -> tuple[Indices, Indices]:
-        """Decisions (n_test,), -1 for a rejection, and those without rejection."""
-        if self.p is None:
-            judged = look(self.model, self.X_test, classes)
-            forced = judged.decision if judged.forced is None else judged.forced
-            return judged.decision[0], forced[0]
-        known = class_indices(self.model.classes_, classes)
-        found = decide(self.p, _among(setting.prices, known))
-        place = np.append(known, -1)  # a rejection stays -1
-        return place[found.decision], place[found.forced]
+def _tune(
+    estimator: Any, points: list[Any], prices: list[dict[str, Any]], X: Any, y: Any,
+    classes: NDArray[Any], train: Indices, settings: list[PricePoint], inner_cv: Any, groups: Any,
+    random_state: int | None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The best point of the grid for each of the prices, by folds of the training part."""
+    if len(points) == 1:
+        return points * len(settings)
+    X, y = _safe_split(estimator, X, y, train)
+    inner = split_shuffled(inner_cv, X, y, groups, random_state)
+    posteriors, costs = _by_posteriors(estimator), None
+    if cost_parameter(estimator) in prices[0]:
+        costs = [cost for params in prices for cost in params.values()]
+    else:  # other prices, or none at all, are parameters of the estimator
+        estimator = candidate(estimator, prices[0])
+    found = judge_folds(estimator, X, y, inner, grid=points, costs=costs, posteriors=posteriors)
+    known = class_indices(found[0][0].classes, classes)
+    paid = [None if posteriors else _among(setting.prices, known) for setting in settings]
+    return [points[best] for best in best_points(found, paid)]
 
 
-class _Runner:
-    """Tunes and fits a method on the training part of a split; what prepares it is fitted once."""
+class Automatic(ClassifierMixin, BaseEstimator):
+    """The model that ``rejo train`` would choose, as a method to compare."""
 
     def __init__(
-        self, estimator: Any, grid: Any, X: Any, y: Any, train: Indices, test: Indices
+        self, prepare: Any = None, models: Any = None, ordered: bool = True, random_state: Any = 0
     ) -> None:
-        self.estimator, self.grid = estimator, grid
-        self.points = [{}] if grid is None else list(ParameterGrid(grid))
-        self.data = X, y, None, train, test
-        self.tuner: Tuner | None = None
-        self._prepared: dict[str, tuple[Any, float]] = {}
+        self.prepare, self.models = prepare, models
+        self.ordered, self.random_state = ordered, random_state
 
-    def fit(self, params: Mapping[str, Any]) -> _Fitted:
-        """Tune and fit with parameters that say what a rejection costs."""
-        start, posteriors = perf_counter(), _by_posteriors(self.estimator)
-        chosen = dict(self.points[0])
-        if self.tuner is not None:
-            chosen = self.tuner.by_log_loss() if posteriors else self.tuner.by_score(params)
-        tuned = perf_counter()
-        fold, seconds = self._prepare(chosen)
-        start_fit = perf_counter()
-        model = last_step(candidate(self.estimator, params, chosen))
-        with nullcontext() if self.grid is None else quiet():
-            model.fit(fold.X_train, fold.y_train)
-        seconds += perf_counter() - start_fit
-        p = model.predict_proba(fold.X_test) if posteriors else None
-        crossing = _crossing_rate(*final_step(model, fold.X_test))
-        return _Fitted(model, fold.X_test, p, chosen, crossing, seconds, tuned - start)
-
-    def _prepare(self, chosen: Mapping[str, Any]) -> tuple[Any, float]:
-        """Both parts as they reach the last step, and the seconds that took."""
-        key = repr(early_parameters(self.estimator, chosen))
-        if key not in self._prepared:
-            start = perf_counter()
-            fold = make_fold(candidate(self.estimator, chosen), *self.data)
-            self._prepared[key] = fold, perf_counter() - start
-        return self._prepared[key]
+    def choose(
+        self, X: Any, y: Any, classes: NDArray[Any], settings: Sequence[PricePoint], groups: Any
+    ) -> Choice:
+        """Choose a model for these cases."""
+        known = np.flatnonzero(np.isin(np.arange(len(classes)), class_indices(y, classes)))
+        return choose_model(
+            StandardScaler() if self.prepare is None else self.prepare, X, y, models=self.models,
+            prices=[_among(setting.prices, known) for setting in settings],
+            class_order=classes[known].tolist(), ordered=self.ordered, groups=groups,
+            random_state=self.random_state,
+        )  # fmt: skip
 
 
 def _among(prices: Floats, known: Indices) -> Floats:
@@ -352,11 +323,15 @@ def _rates(decision: Indices, y: Indices, setting: PricePoint) -> Row:
     }
 
 
-def _baselines(forced: list[Row], settings: list[PricePoint], splits: Any, k: Indices) -> list[Row]:
+def _baselines(
+    forced: list[Row], names: list[str], settings: list[PricePoint], splits: Any, k: Indices
+) -> list[Row]:
     """Rows of reviewing everything, and of the method that costs least without reviews."""
-    by = [row["params"]["method"] for row in forced]
-    risks = np.array([row["risk"] for row in forced])
-    cheapest = min(dict.fromkeys(by), key=lambda name: risks[np.array(by) == name].mean())
+
+    def cost(name: str) -> float:  # the same in whichever order the rows came
+        return round(fsum(row["risk"] for row in forced if row["params"]["method"] == name), 9)
+
+    cheapest = min(names, key=cost)
     rows = [row for row in forced if row["params"]["method"] == cheapest]
     nothing = {"crossing_rate": float("nan"), "fit_seconds": 0.0, "tune_seconds": 0.0, "params": {}}
     for fold, (train, test) in enumerate(splits):
@@ -369,7 +344,8 @@ def _baselines(forced: list[Row], settings: list[PricePoint], splits: Any, k: In
 
 def _by_posteriors(estimator: Any) -> bool:
     """Return whether a method decides at any prices, with one fit for all."""
-    return by_posteriors(estimator) and hasattr(last_step(estimator), "at")
+    learner = last_step(estimator)
+    return by_posteriors(estimator) and not isinstance(learner, RejectClassifierCV)
 
 
 def _settings(
@@ -405,7 +381,9 @@ def _price_parameters(
 ) -> dict[str, Any] | None:
     """Parameters that train an estimator for these prices; ``None`` if there are none."""
     name = cost_parameter(estimator)
-    if name is None or _by_posteriors(estimator):
+    learner = last_step(estimator)
+    searched = isinstance(learner, RejectClassifierCV) and learner.has_target
+    if name is None or searched or _by_posteriors(estimator):
         return {}
     if setting.reject_cost is not None:
         return {name: setting.reject_cost} if setting.reject_cost <= HIGHEST else None

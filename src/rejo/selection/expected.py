@@ -1,19 +1,30 @@
-"""What to expect of new cases, with prediction intervals."""
+"""What to expect of new cases at an operating point, with intervals: rates, classes, costs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
-from scipy.stats import betabinom
+from scipy.stats import beta, betabinom, gamma, norm, poisson
 
 from rejo._state import check_fields, count, number, require, storable
 from rejo._typing import Floats
-from rejo.metrics import Interval, intervals_html
-from rejo.selection.crossfit import CrossFit, cut_rates
-from rejo.selection.path import ROUNDING, RejectCurve
+from rejo.baselines import learn_temperature, tempered
+from rejo.metrics import Interval, intervals_html, tally
+from rejo.selection.out_of_fold import OutOfFold
+
+# Of error_numbers, measured on six simulated lenders (2 to 30 % defaults, errors of 10 and 125
+# reviews, 500 and 5,000 cases).  With half or twice the strength, intervals cover as often.
+STRENGTH = 2.0  # of the prior: its variance is m (m + 1) / 2 where m errors are expected
+# Errors of each decision that posteriors do not know of; with 0.05 costs are said too low, with 0.2
+# too high by 1 % where an error costs 125 reviews.
+UNSEEN = 0.1
+MANY = 100_000  # cases in a batch, from which chance in it is nothing beside the rest
+ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of summed weights
 
 
 @storable
@@ -36,28 +47,30 @@ class Expected(NamedTuple):
     def _check_state(self) -> None:
         """Three intervals of shares, a count and a share."""
         check_fields(self, n_cases=count(1, 1 << 53), confidence=number(1e-9, 1 - 1e-15))
-        for interval in self[:3]:
-            fine = isinstance(interval, tuple) and len(interval) == 3
-            fine = fine and all(isinstance(rate, float) for rate in interval)
-            fine = fine and not any(rate < 0 or rate > 1 for rate in interval)  # it may be NaN
-            require(fine, self, "what it expects is malformed")
+        _check_intervals(self, self[:3], lambda rate: not (rate < 0 or rate > 1))  # it may be NaN
 
     def _restored(self) -> Expected:
         """Name the parts of the intervals again, which come from a file as plain tuples."""
         return Expected._make([*(Interval(*part) for part in self[:3]), *self[3:]])
 
 
-def effective_sizes(
-    curve: RejectCurve,
-    chosen: int,
-    cases: float,
+def _check_intervals(record: Any, intervals: Iterable[Any], test: Callable[[float], Any]) -> None:
+    for part in intervals:
+        fine = isinstance(part, tuple) and len(part) == 3
+        fine = fine and all(isinstance(x, float) and test(x) for x in part)
+        require(fine, record, "what it expects is malformed")
+
+
+def estimate_rates(
+    cases: OutOfFold,
+    size: float,
     *,
     tested: float = 1.0,
-    drift: tuple[float, float] | None = None,
+    smooth: bool = False,
     luck: float = 0.0,
-    held_out: tuple[float, float, int] | None = None,
-) -> tuple[float, float]:
-    """Return how many independent cases the estimates are worth: of rejections, and of errors.
+    held_out: OutOfFold | None = None,
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Estimate the shares of rejections and errors at the cut, and how many cases each is worth.
 
     A rate ``r`` that was estimated in ``J`` folds of ``n`` cases differs from that of the model on
     all cases for five reasons, and their variances add up.
@@ -67,72 +80,261 @@ def effective_sizes(
     - A reject region that jumps from one training set to the next: ``1 / J + rho`` times
       the variance over the folds (Nadeau and Bengio 2003) as far as it exceeds 1.5 times what
       chance explains.
-    - Models of the folds learn from fewer cases: nine tenths of ``drift``, which
-      :func:`learning_drift` estimates for both rates.  ``None`` if it is not known.
+    - Models of the folds learn from fewer cases: nine tenths of what :func:`learning_drift`
+      estimates for both rates, with posteriors.
     - A cut that was chosen because its error rate was low enough: chance in the cases, ``luck``
-      times more, of that rate; see :func:`~rejo.selection.cuts.luck_of`.
-    - If the model decided ``held_out`` cases (both rates, and their number): the square of how far
-      their rate is from that of the folds, as far as it exceeds chance.
+      times more, of that rate.
+    - If the model decided ``held_out`` cases: the square of how far their rate is from that of the
+      folds, as far as it exceeds chance.
 
-    ``cases`` is the number of independent cases, and ``tested`` the number of tests / number of
-    cases.
+    ``size`` is the number of independent cases, and ``tested`` the number of tests / number of
+    cases; if ``smooth``, errors are read from a curve, for counted ones chose the cut.
     """
-    J, sizes = len(curve.sizes), curve.sizes
-    share = float(sizes.mean() / sizes.sum()) * tested if J > 1 else tested
+    found = tally(cases.decision, cases.y, cases.weight, cases.fold)
+    folds = found.total  # (J,)
+    J = len(folds)
+    share = float(folds.mean() / folds.sum()) * tested if J > 1 else tested
     if share >= 1:
         raise ValueError(
             "cv tests on all cases, which leaves none to learn from: give cv=5, for example."
         )
     rho = share / (1.0 - share)
-    n = cases * min(tested, 1.0)
-    found = []
-    for i, rates in enumerate((curve.rejection_rates[chosen], curve.error_rates[chosen])):
-        rate = float(np.average(rates, weights=sizes))
+    n = size * min(tested, 1.0)
+    drift = learning_drift(cases, 1.0 - share) if cases.p is not None else None
+    rates, sizes = [], []
+    for i, in_folds in enumerate((found.rejection_rate, found.error_rate)):
+        rate = float(np.average(in_folds, weights=folds))
         v = max(rate * (1 - rate), (1 - 1 / n) / n)  # of no cases and of one: the same
-        known = drift is not None
-        variance = (1 + (rho if known else 2 * rho)) * v / n
+        variance = (1 + (2 * rho if drift is None else rho)) * v / n
         if J > 1:
-            spread = float(np.average((rates - rate) ** 2, weights=sizes)) * J / (J - 1)
-            chance = v * J / (cases * tested)  # in a fold of average size
+            spread = float(np.average((in_folds - rate) ** 2, weights=folds)) * J / (J - 1)
+            chance = v * J / (size * tested)  # in a fold of average size
             variance += (1 / J + rho) * max(0.0, spread - 1.5 * chance)
         if drift is not None:
             variance += (0.9 * drift[i]) ** 2
         if i == 1:
             variance += luck * v / n
         if held_out is not None:
-            chance = v / held_out[2] + variance
-            variance += max(0.0, (held_out[i] - rate) ** 2 - chance)
-        found.append(float(v / variance))
-    return found[0], found[1]
+            seen = tally(held_out.decision, held_out.y)
+            other = float((seen.rejection_rate, seen.error_rate)[i])
+            chance = v / len(held_out.y) + variance
+            variance += max(0.0, (other - rate) ** 2 - chance)
+        rates.append(rate)
+        sizes.append(float(v / variance))
+    if smooth:
+        decided = cases.decision >= 0
+        rates[1] = float(np.average(np.where(decided, cases.chance, 0.0), weights=cases.weight))
+    return (rates[0], rates[1]), (sizes[0], sizes[1])
 
 
 def independent_cases(n_samples: int, sample_weight: Floats | None, groups: Any = None) -> float:
     """Number of cases of equal weight that these are worth; a group is worth one case."""
     n = float(n_samples)
     if sample_weight is not None:
-        n = float(sample_weight.sum()) ** 2 / float(sample_weight @ sample_weight)  # Kish
+        w = sample_weight / sample_weight.max()
+        n = float(w.sum()) ** 2 / float(w @ w)  # Kish
     return n if groups is None else n * len(np.unique(groups)) / n_samples
 
 
-def learning_drift(
-    crossfit: CrossFit, prices: Floats, cut: float, share: float
-) -> tuple[float, float]:
+def learning_drift(cases: OutOfFold, share: float) -> tuple[float, float]:
     """Estimate how the rates change if a model learns from all cases instead of ``share`` of them.
 
     The power ``b`` to which the posteriors must be raised to fit the cases says how far they are
     too extreme, below 1, or not extreme enough.  What is missing to 1 shrinks like one over the
     number of training cases; it counts up to 0.15, beyond which it says more about the learner.
     """
-    log_p = np.log(np.clip(crossfit.p, 1e-7, 1.0))
-    own = np.arange(len(log_p)), crossfit.y
+    assert cases.p is not None
+    assert cases.prices is not None
+    log_p = np.log(np.clip(cases.p, 1e-7, 1.0))
+    own = np.arange(len(log_p)), cases.y
 
     def loss(b: float) -> float:
-        return -float(np.average(log_softmax(b * log_p, axis=1)[own], weights=crossfit.weight))
+        return -float(np.average(log_softmax(b * log_p, axis=1)[own], weights=cases.weight))
 
     b = float(minimize_scalar(loss, bounds=(0.85, 1.15), method="bounded").x)
-    later = softmax(b / (1 - share * (1 - b)) * log_p, axis=1)
-    before, after = (cut_rates(crossfit._replace(p=p), prices, cut) for p in (crossfit.p, later))
-    return after[0] - before[0], after[1] - before[1]
+    later = replace(cases, p=softmax(b / (1 - share * (1 - b)) * log_p, axis=1))
+    later = later.at_prices(cases.prices).at(cases.cut)
+    tied = cases.doubt != cases.at_prices(cases.prices).doubt  # as the model on all cases has them
+    later = replace(later, doubt=np.where(tied, cases.doubt, later.doubt))
+    before, after = (tally(one.decision, one.y, one.weight) for one in (cases, later))
+    return (
+        float(after.rejection_rate - before.rejection_rate),
+        float(after.error_rate - before.error_rate),
+    )
+
+
+@storable
+class MeanCosts(NamedTuple):
+    """What a case is expected to cost on average, at the prices that were given."""
+
+    chosen: Interval[float]  # by the model
+    review_all: float
+    decide_all: Interval[float]
+
+    @property
+    def saves(self) -> float:
+        """How much less a case costs than its review."""
+        return self.review_all - self.chosen.estimate
+
+    def _check_state(self) -> None:
+        """A number, and two intervals."""
+        check_fields(self, review_all=number())
+        _check_intervals(self, (self.chosen, self.decide_all), np.isfinite)
+
+    def _restored(self) -> MeanCosts:
+        """Name the parts of the intervals again, which come from a file as plain tuples."""
+        return MeanCosts(Interval(*self.chosen), self.review_all, Interval(*self.decide_all))
+
+
+class ErrorNumbers(NamedTuple):
+    """How many errors of each kind (true class, decided) to expect, in units of cases."""
+
+    number: Floats  # (K, K)
+    low: Floats  # (K, K) limits of an interval
+    high: Floats  # (K, K)
+    size: float  # number of cases that these are out of
+
+
+def error_numbers(
+    cases: OutOfFold, n_classes: int, size: float | None = None, confidence: float = 0.95,
+    likely: Floats | None = None,
+) -> ErrorNumbers:  # fmt: skip
+    """Estimate the errors of each kind at the cut of these cases, also those that were not seen.
+
+    Counting is fair on average, but an error that costs a hundred reviews may not happen once among
+    the cases at hand, and is then missing from the mean cost and from its spread.  So the number of
+    errors of each kind has a prior: what calibrated posteriors expect.  Given the number that was
+    counted it is a gamma distribution, which lies at the expected number where errors are few and
+    at the counted one where they are many, or far more than expected.  ``size`` is the number of
+    independent cases, and ``likely`` (n, K) what :func:`likely_classes` gives, if that is known.
+    """
+    decision, y, K = np.asarray(cases.decision, dtype=np.intp), cases.y, n_classes
+    w = _weights(cases)
+    size = independent_cases(len(y), cases.weight) if size is None else size
+    q = likely_classes(cases, size) if likely is None else likely
+    raw = q if cases.p is None else cases.p
+    decided = decision[:, None] == np.arange(K)  # (n, K)
+    some = decided.any(axis=0)  # whether anything is decided so
+    true = y[:, None] == np.arange(K)
+    counted, expected, said = (size * (part * w[:, None]).T @ decided for part in (true, q, raw))
+    m = expected + UNSEEN / (K - 1)
+    # Errors beyond what posteriors make likely say that these are wrong: the prior counts for less.
+    surprise = np.maximum(counted - m, 0.0) ** 2 / (m + m * (m + 1) / STRENGTH)
+    prior = STRENGTH / (m + 1) / np.maximum(surprise, 1.0)
+    more, tail = 1 + _refit(cases), (1 - confidence) / 2
+
+    def limit(share: float, prior: Floats) -> Floats:
+        shape = (prior * m + counted) / more
+        return np.asarray(gamma.ppf(share, shape, scale=more / (prior + 1)))
+
+    number, low = (prior * m + counted) / (prior + 1), limit(tail, prior)
+    high = np.maximum(limit(1 - tail, prior), limit(1 - tail, prior / 2))  # if they err in the tail
+    number, low = (np.where(some, part, 0.0) for part in (number, low))
+    # Limits move apart by what a model that is too sure of itself would still learn.
+    learns = np.where(some, _refit(cases) / 2 * (number - said), 0.0)
+    low, high = number - np.hypot(low - number, learns), number + np.hypot(high - number, learns)
+    for part in (number, low, high):
+        np.fill_diagonal(part, 0.0)
+    return ErrorNumbers(number, low, high, size)
+
+
+def outcome_shares(cases: OutOfFold, n_classes: int, size: float | None = None) -> Floats:
+    """Share (K, K + 1) of all cases of each true class that is decided as each class, or reviewed.
+
+    Errors that were not seen count; right decisions and reviews are counted.
+    """
+    K, w = n_classes, _weights(cases)
+    outcome = np.where(cases.decision < 0, K, cases.decision).astype(np.intp)
+    counts = np.bincount(cases.y * (K + 1) + outcome, weights=w, minlength=K * (K + 1))
+    shares = counts.reshape(K, K + 1).astype(np.float64)
+    errors = error_numbers(cases, K, size)
+    off = ~np.eye(K, K + 1, dtype=bool)
+    off[:, -1] = False
+    shares[off] = (errors.number / errors.size)[~np.eye(K, dtype=bool)]
+    return shares
+
+
+def mean_costs(cases: OutOfFold, prices: Floats, size: float | None = None) -> MeanCosts:
+    """What a case costs at the cut of these cases, if all are reviewed, and if all are decided."""
+    review = float(np.average(prices[cases.y, -1], weights=cases.weight))
+    everything = mean_cost(cases.all_decided(), prices, size)
+    return MeanCosts(mean_cost(cases, prices, size), review, everything)
+
+
+def mean_cost(
+    cases: OutOfFold, prices: Floats, size: float | None = None, confidence: float = 0.95
+) -> Interval[float]:
+    """Estimate what a case costs on average, where an error that was not seen counts too.
+
+    The limits of all kinds of errors, and of what reviews cost, are combined by their squares
+    (MOVER; Zou and Donner 2008).
+    """
+    errors = error_numbers(cases, len(prices), size, confidence)
+    w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
+    right = (decision < 0) | (decision == cases.y)
+    paid = np.where(right, prices[cases.y, decision], 0.0)
+    mean = float(w @ paid)
+    one = np.abs(prices[:, -1]).max() / errors.size  # one case more, or less, that is reviewed
+    spread = (1 + _refit(cases)) * (w @ (paid - mean) ** 2 / errors.size + one**2)
+    spread *= norm.ppf(0.5 + confidence / 2) ** 2
+    price = prices[:, :-1] / errors.size
+    mean += float((price * errors.number).sum())
+    below, above = (
+        float(np.sqrt(spread + ((price * (end - errors.number)) ** 2).sum()))
+        for end in (errors.low, errors.high)
+    )
+    return Interval(mean, max(mean - below, float(prices.min())), mean + above)
+
+
+def expect_cost(
+    shares: Floats, prices: Floats, cost: Interval[float], n_cases: int, confidence: float = 0.95
+) -> Interval[float]:
+    """Predict the mean cost in a batch, given that in the long run; chance in the batch is added.
+
+    ``shares`` (K, K + 1) are those of all outcomes; errors of each kind come one by one.
+    """
+    K, tails = len(prices), np.array([1 - confidence, 1 + confidence]) / 2
+    errors = np.append(1.0 - np.eye(K), np.zeros((K, 1)), axis=1)
+    rest = np.where(errors > 0, 0.0, shares)
+    mean = float((rest * prices).sum())
+    spread = (float((rest * prices**2).sum()) - mean**2) / n_cases * norm.ppf(tails[1]) ** 2
+    ends = []
+    for end, tail in zip((cost.low, cost.high), tails, strict=True):
+        away = (poisson.ppf(tail, n_cases * shares) / n_cases - shares) * prices * errors
+        ends.append(np.sqrt((end - cost.estimate) ** 2 + max(spread, 0.0) + (away**2).sum()))
+    return Interval(cost.estimate, float(cost.estimate - ends[0]), float(cost.estimate + ends[1]))
+
+
+def _weights(cases: OutOfFold) -> Floats:
+    n = len(cases.y)
+    return np.full(n, 1.0 / n) if cases.weight is None else cases.weight / cases.weight.sum()
+
+
+def _refit(cases: OutOfFold) -> float:
+    """Variance of a model on all cases, beside that of these; none if one model decided them."""
+    n_folds = 1 if cases.fold is None else int(cases.fold.max()) + 1
+    return 2 / (n_folds - 1) if n_folds > 1 else 0.0
+
+
+def likely_classes(cases: OutOfFold, size: float | None = None) -> Floats:
+    """Chance (n, K) of each class, by the posteriors of a model that may be too sure of itself.
+
+    Without posteriors, the errors of each decision are divided by the shares of the classes.
+    """
+    w, y = _weights(cases), cases.y
+    if cases.p is not None:
+        temperature = learn_temperature(cases.p, y, w * len(w))
+        return tempered(cases.p, max(1.0, temperature))  # never surer than it says
+    size = independent_cases(len(y), cases.weight) if size is None else size
+    K = int(max(y.max(), cases.forced.max())) + 1 if cases.classes is None else len(cases.classes)
+    share = np.bincount(y, weights=w, minlength=K)
+    q = np.zeros((len(w), K))
+    for d in np.unique(cases.decision[cases.decision >= 0]):
+        mine = cases.decision == d
+        other = np.where(np.arange(K) == d, 0.0, share)
+        bad = size * (w[mine] @ (y[mine] != d)) + 0.5
+        q[mine] = bad / (size * w[mine].sum() + 1) * other / max(other.sum(), 1e-300)
+    return q
 
 
 def expect(
@@ -163,5 +365,9 @@ def _predict(rate: float, size: float, n_cases: int, confidence: float) -> Inter
     if np.isnan(rate) or n_cases == 0:
         return Interval(rate, 0.0, 1.0)
     tails = (1 - confidence) / 2, (1 + confidence) / 2
-    low, high = betabinom.ppf(tails, n_cases, rate * size + 0.5, (1 - rate) * size + 0.5) / n_cases
+    shape = rate * size + 0.5, (1 - rate) * size + 0.5
+    if n_cases > MANY:
+        low, high = beta.ppf(tails, *shape)
+    else:
+        low, high = betabinom.ppf(tails, n_cases, *shape) / n_cases
     return Interval(rate, float(min(low, rate)), float(max(high, rate)))

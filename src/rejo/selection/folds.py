@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, column_or_1d, indexable
@@ -17,7 +18,9 @@ from rejo._docs import shared_parameters
 from rejo._frames import naming_words
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
+from rejo.baselines import ThresholdRejectClassifier, with_last
 from rejo.estimators import (
+    RejectClassifier,
     check_sample_weight,
     cost_parameter,
     encode_classes,
@@ -43,7 +46,7 @@ reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
     ``K`` classes takes any up to ``1 - 1 / K``, and is fitted once for all of them.
 cv : int, splitter or iterable, default=5
     As in scikit-learn; a number of folds means stratified folds without shuffling, which never
-    split a group.
+    split a group.  For an outcome of each case, it must test every case exactly once.
 groups : array-like of shape (n_samples,), default=None
     Cases of one group, such as the visits of one patient, are never split.
 sample_weight : array-like of shape (n_samples,), default=None
@@ -64,15 +67,16 @@ def shuffled_folds(n_folds: int, groups: Any = None, random_state: Any = None) -
 
 def split_cases(cv: Any, X: Any, y: Any, groups: Any = None) -> Splits:
     """Return the rows (train, test) of all folds; ``cv`` as in scikit-learn, groups whole."""
-    if groups is not None and (cv is None or isinstance(cv, Integral)):
-        n_groups, n_folds = len(np.unique(np.asarray(groups))), 5 if cv is None else int(cv)
-        if n_groups < n_folds:
+    cv = 5 if cv is None else cv
+    if groups is not None and isinstance(cv, Integral):
+        n_groups = len(np.unique(np.asarray(groups)))
+        if n_groups < int(cv):
             raise ValueError(
-                f"{n_folds} folds need at least {n_folds} different values of groups; there are "
-                f"only {n_groups}. groups says which rows belong together, such as those of one "
+                f"{cv} folds need at least {cv} different values of groups; there are only "
+                f"{n_groups}. groups says which rows belong together, such as those of one "
                 "patient; to promise by sex or region, pass group."
             )
-        cv = StratifiedGroupKFold(5 if cv is None else int(cv))
+        cv = StratifiedGroupKFold(int(cv))
     splitter = check_cv(cv, y, classifier=True)
     if isinstance(splitter, StratifiedKFold):
         _check_class_sizes(y, splitter.n_splits)
@@ -103,16 +107,11 @@ def split_shuffled(cv: Any, X: Any, y: Any, groups: Any, random_state: Any) -> S
     return split_cases(cv, X, y, groups)
 
 
-def tests_once(splits: Splits, n_samples: int) -> bool:
-    """Return whether every case is in exactly one test part."""
-    cases = np.concatenate([test for _, test in splits])
-    return bool(np.array_equal(np.sort(cases), np.arange(n_samples)))
-
-
 def split_once(cv: Any, X: Any, y: Any, groups: Any) -> Splits:
     """As :func:`split_cases`, of a ``cv`` that tests every case once."""
     splits = split_cases(cv, X, y, groups)
-    if not tests_once(splits, len(y)):
+    tested = np.sort(np.concatenate([test for _, test in splits]))
+    if not np.array_equal(tested, np.arange(len(y))):
         raise ValueError("cv must put every case into exactly one test part, as KFold does.")
     return splits
 
@@ -149,25 +148,16 @@ def check_aligned(X: Any, name: str, values: Any) -> None:
         )
 
 
-def check_fold_weights(splits: Splits, sample_weight: Floats | None) -> None:
-    """Refuse test parts that do not count."""
-    if sample_weight is not None and not all(sample_weight[test].any() for _, test in splits):
-        raise ValueError("sample_weight is 0 for all test cases of a fold: give cv fewer folds.")
-
-
 def check_reject_costs(reject_costs: Iterable[float], highest: float = 0.5) -> list[float]:
     """Return the costs ascending, without duplicates; above the ``highest`` nothing is rejected."""
-    wanted = f"in (0, {highest:.6g}]"
     try:
         costs = sorted({float(w) for w in reject_costs})
     except TypeError:
-        raise ValueError(
-            f"reject_costs must be a list of numbers {wanted}; got {reject_costs!r}."
-        ) from None
+        costs = []
     if not costs or not all(0 < w <= highest for w in costs):
         raise ValueError(
-            f"reject_costs must be one or more numbers {wanted}; got {costs}. Above "
-            f"{highest:.3g} this classifier rejects nothing."
+            f"reject_costs must be one or more numbers in (0, {highest:.6g}]; got "
+            f"{costs or reject_costs!r}. Above {highest:.3g} this classifier rejects nothing."
         )
     return costs
 
@@ -225,6 +215,15 @@ def candidate(estimator: Any, *params: Mapping[str, Any]) -> Any:
     return clone(model)  # as if it had been made with them
 
 
+def alike(points: Sequence[Mapping[str, Any]], *free: str) -> list[list[int]]:
+    """Indices of points that differ in nothing but the ``free`` parameters."""
+    kinds: dict[str, list[int]] = {}
+    for i, point in enumerate(points):
+        own = {name: value for name, value in point.items() if name not in free}
+        kinds.setdefault(repr(own), []).append(i)
+    return list(kinds.values())
+
+
 class Fold(NamedTuple):
     """Training and test part of a split, as they reach the last step of a pipeline."""
 
@@ -255,33 +254,53 @@ def last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
 
 
-def make_folds(
-    estimator: Any, grid: Sequence[Mapping[str, Any]], X: Any, y: Any,
+def last_name(estimator: Any) -> str:
+    """What the parameters of the last step start with; nothing outside a pipeline."""
+    return f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
+
+
+def is_plain(estimator: Any) -> bool:
+    """Whether it ends in a classifier with probabilities or scores, but no reject option."""
+    last = last_step(estimator)
+    scores = hasattr(last, "predict_proba") or hasattr(last, "decision_function")
+    search = hasattr(last, "estimator") and hasattr(last, "refit")
+    known = isinstance(last, RejectClassifier | FrozenEstimator | type) or search
+    return scores and not known and is_classifier(last)
+
+
+def rejecting(estimator: Any) -> Any:
+    """The estimator; a plain classifier at its end decides by calibrated posteriors."""
+    if not is_plain(estimator):
+        return estimator
+    return with_last(estimator, ThresholdRejectClassifier(last_step(estimator)))
+
+
+def early_parameters(estimator: Any, point: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of the steps before the last of a pipeline."""
+    last = last_name(estimator)
+    return {name: value for name, value in point.items() if not f"{name}__".startswith(last)}
+
+
+def prepare_fold(
+    estimator: Any, points: Sequence[Mapping[str, Any]], X: Any, y: Any,
     sample_weight: Floats | None, train: Indices, test: Indices,
-) -> Iterator[tuple[Mapping[str, Any], Fold]]:  # fmt: skip
-    """Yield each point of the grid with its parts of the split.
-
-    The steps before the last are fitted once, unless a point changes one of them.
-    """
-    last = estimator.steps[-1][0] if hasattr(estimator, "steps") else None
-    shared = None
-    for point in grid:
-        if last is not None and any(name.partition("__")[0] != last for name in point):
-            yield point, make_fold(candidate(estimator, point), X, y, sample_weight, train, test)
-            continue
-        if shared is None:
-            shared = make_fold(estimator, X, y, sample_weight, train, test)
-        yield point, shared
+) -> Iterator[tuple[list[int], Fold]]:  # fmt: skip
+    """Yield the points of a grid that share the steps before the last, and the split after them."""
+    for which in alike([early_parameters(estimator, point) for point in points]):
+        model = candidate(estimator, points[which[0]])
+        yield which, make_fold(model, X, y, sample_weight, train, test)
 
 
-def fit_path(estimator: Any, costs: list[float], fold: Fold) -> Iterator[Any]:
+def fit_path(estimator: Any, costs: Sequence[float] | None, fold: Fold) -> Iterator[Any]:
     """Fit the last step of ``estimator`` on the training part, once for each reject cost."""
-    name = check_rejects(estimator)
-    if isinstance(estimator, Pipeline):
-        name, estimator = name.removeprefix(f"{estimator.steps[-1][0]}__"), estimator[-1]
     X, y, weight = fold.X_train, fold.y_train, fold.weight
-    if hasattr(estimator, "fit_path"):
-        yield from estimator.fit_path(X, y, reject_costs=costs, sample_weight=weight)
-        return
-    for cost in costs:
-        yield fit_weighted(candidate(estimator, {name: cost}), X, y, weight)
+    last = last_step(estimator)
+    if costs is None:
+        yield fit_weighted(candidate(last), X, y, weight)
+    elif hasattr(last, "fit_path"):
+        check_rejects(estimator)
+        yield from last.fit_path(X, y, reject_costs=list(costs), sample_weight=weight)
+    else:
+        name = check_rejects(last)
+        for cost in costs:
+            yield fit_weighted(candidate(last, {name: cost}), X, y, weight)

@@ -1,17 +1,28 @@
 """From a target that a manager can state to a fitted classifier, and what to expect of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._errors import RejoError
+from rejo._io import stage_lines
 from rejo._state import (
+    MOST_FEATURES,
     Must,
     count,
     each,
@@ -19,6 +30,7 @@ from rejo._state import (
     mapping,
     maybe,
     number,
+    optional,
     pair,
     part,
     plain,
@@ -26,56 +38,186 @@ from rejo._state import (
     storable,
     text,
 )
+from rejo._typing import Floats, Indices, Mask
+from rejo.baselines import (
+    FEATURES,
+    NoveltyReject,
+    copy_fitted,
+    with_last,
+)
 from rejo.decisions import uniform_prices
 from rejo.estimators import (
+    FiniteInterval,
     Judgement,
     RejectClassifier,
+    check_answering,
     final_classifier,
+    final_step,
+    fit_weighted,
     is_ordered,
     mean_price,
     typical_of,
 )
+from rejo.metrics import tally
 from rejo.prices import describe_prices, reject_cost_of
-from rejo.selection.chosen import ChosenModel
-from rejo.selection.crossfit import CrossFit, with_cut
-from rejo.selection.cuts import Margin
-from rejo.selection.expected import Expected, expect
+from rejo.selection.choose import (
+    Chosen,
+    Margin,
+    choose,
+    closest,
+    is_tied,
+    model_at,
+    settle_ties,
+    too_small,
+)
+from rejo.selection.cross_validation import RejectCurve, curve_of
+from rejo.selection.expected import (
+    Expected,
+    MeanCosts,
+    estimate_rates,
+    expect,
+    independent_cases,
+    mean_costs,
+    outcome_shares,
+)
 from rejo.selection.folds import (
+    REJECT_COSTS,
+    Splits,
     by_posteriors,
+    candidate,
     check_aligned,
     check_cases,
+    check_reject_costs,
     check_rejects,
     described,
     has_order,
+    highest_reject_cost,
+    is_plain,
     known_classes,
+    last_name,
     last_step,
+    rejecting,
+    split_cases,
+    split_shuffled,
 )
-from rejo.selection.group_policy import GroupPolicy
-from rejo.selection.guarantee import Guarantee
-from rejo.selection.holdout import order_in_time
-from rejo.selection.path import RejectCurve
-from rejo.selection.proof import estimate, prove
-from rejo.selection.rate_limits import group_names, read_limits
-from rejo.selection.repeats import warn_of_repeats
-from rejo.selection.search import CANDIDATES, Found, Request, search_cut, search_path
-from rejo.selection.summary import MeanCosts, advise, matching_price, reason, summarise
-from rejo.selection.target import TARGETS, Target, check_prices, check_targets
+from rejo.selection.limits import (
+    TARGETS,
+    GroupPolicy,
+    Limit,
+    check_prices,
+    check_targets,
+    group_names,
+    read_limits,
+)
+from rejo.selection.models import Choice, choose_model
+from rejo.selection.out_of_fold import (
+    REGION,
+    OutOfFold,
+    best_points,
+    in_order,
+    judge_folds,
+    judge_with,
+    novel_kinds,
+    relative_price,
+    with_cut,
+)
+from rejo.selection.promises import (
+    Guarantee,
+    TargetUnattainable,
+    held_out_share,
+    hold_out,
+    order_in_time,
+    reviewing,
+)
+from rejo.selection.summary import advise, cautions, matching_price, reason, summarise
+from rejo.selection.traps import warn_of_repeats
+from rejo.tables import TableEncoder
 from rejo.typical import Typical
 
 __all__ = ["CANDIDATES", "RejectClassifierCV"]
 
+#: Reject costs from which a search starts, for learners that are trained for one reject cost.  At
+#: 1/2, the two edges of a learned reject region are one, and nothing is rejected.
+CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
+
+
+class Task(NamedTuple):
+    """What is asked for, of which cases."""
+
+    X: Any
+    y: Any
+    classes: NDArray[Any]  # (K,)
+    k: Indices  # (n,) y as indices
+    limits: list[Limit]
+    prices: Floats | None  # (K, K + 1) if they are known
+    train: Indices  # rows to learn from
+    held: Indices | None = None  # rows that prove a promise
+    rests_on: str = "random"  # how these were chosen
+    weight: Floats | None = None
+    together: Indices | None = None  # (n,) what belongs together
+    group: Indices | None = None  # (n,) to promise by
+    names: list[str] | None = None  # of the groups to promise by
+
+    @property
+    def size(self) -> float:
+        """Number of independent cases to learn from."""
+        return independent_cases(len(self.train), self.weight, self.take(self.together))
+
+    @property
+    def ranking_prices(self) -> Floats:
+        """Prices (K, K + 1) by which cases are ranked; without any, every error counts alike."""
+        return uniform_prices(len(self.classes), 0.0) if self.prices is None else self.prices
+
+    def part(self, estimator: Any) -> tuple[Any, Any]:
+        """Cases and classes to learn from."""
+        if self.held is None:
+            return self.X, self.y
+        return _safe_split(estimator, self.X, self.y, self.train)
+
+    def take(self, values: Any) -> Any:
+        """Values (n,), if there are any, of the cases to learn from."""
+        return None if values is None else np.asarray(values)[self.train]
+
+
+class Learner(NamedTuple):
+    """An estimator, and cases that it judged out of fold."""
+
+    estimator: Any  # unfitted, tuned, for the reject cost of the chosen point
+    points: list[OutOfFold]  # by boundaries, one for each reject cost
+    at: int  # index of the point that is closest to the target
+    params: list[dict[str, Any]]  # chosen from the grid, for each point
+    final: OutOfFold | None = None  # the same cases by the fitted model, if many are tied
+
+    @property
+    def cases(self) -> OutOfFold:
+        """Cases by the learner that is fitted."""
+        return self.points[self.at]
+
+    def ranked(self, prices: Floats) -> Self:
+        """The same, ranked by doubt at these prices; ties as the fitted model has them."""
+        points, final = [ranked_at(point, prices) for point in self.points], self.final
+        if final is not None:
+            doubt = ranked_at(final, prices).doubt
+            points[self.at] = settle_ties(points[self.at], doubt[self.cases.rows])
+        return self._replace(points=points)
+
+
+def ranked_at(cases: OutOfFold, prices: Floats) -> OutOfFold:
+    """The cases ranked at these prices; by boundaries as they are."""
+    return cases if cases.p is None else cases.at_prices(prices)
+
 
 @storable
 @described
-class RejectClassifierCV(ChosenModel):
+@dataclass(eq=False, repr=False)
+class RejectClassifierCV(RejectClassifier):
     """Find the operating point, and the model, for a target such as a review budget.
 
     A classifier that decides by posteriors and prices is cross-fitted once.  The cases are ranked
     by what a review of them is worth, and the target is a cut in this ranking: a budget is met to
-    within one case.  Other learners are trained for one reject cost: they are fitted at each of
-    ``reject_costs``, and the one that meets the target best then reviews a few more cases, or
-    fewer, along its own ranking.  Either way, the model is fitted on all cases at the end.  Several
-    limits, also for each class, decision or group, all hold at the same operating point.
+    within one case.  Other learners are fitted at each of ``reject_costs``, and the one that meets
+    the target best then reviews a few more cases, or fewer, along its own ranking.  At the end the
+    model is fitted on all cases.  Several limits all hold at the same operating point.
 
     Estimates are not guarantees; for a guarantee, give a ``confidence``.  Some of the cases are
     then held out, and a candidate is accepted only if these cases prove that it keeps all limits,
@@ -84,8 +226,12 @@ class RejectClassifierCV(ChosenModel):
 
     Parameters
     ----------
-    estimator : RejectClassifier or Pipeline
-        A classifier with a reject option, or a pipeline that ends in one.
+    estimator : classifier, Pipeline or str
+        A classifier with a reject option, or any with probabilities or scores, which then decides
+        by posteriors (:class:`~rejo.ThresholdRejectClassifier`); or a pipeline that ends in one.
+        "auto" tries several kinds of model and blends them, as ``rejo train`` does
+        (:func:`~rejo.selection.choose_model`), on arrays and on DataFrames with words, dates and
+        gaps; other names are those of ``rejo train --model``.  A pipeline may end in such a name.
     review_budget : float or int, default=None
         Target: at most this share of the cases goes to review (a float below 1), or this number
         of cases (an int) out of ``per``; with as few errors, or costs, as possible.
@@ -93,35 +239,29 @@ class RejectClassifierCV(ChosenModel):
         Target: at most this share of errors (see ``error``), with as few reviews as possible.
     reject_cost : float or "auto", default="auto"
         Target: the lowest cost, where a review costs this much and an error 1.  With posteriors of
-        ``K`` classes, at most ``1 - 1 / K``; else at most 0.5.  "auto" means that it is found from
-        another target.
+        ``K`` classes, at most ``1 - 1 / K``; else at most 0.5.  "auto": found from another target.
     cost_of : dict, str, path, DataFrame or array-like, default=None
         Target: the lowest cost, at prices such as ``{"error": 5000, "review": 40}``; see
         :func:`rejo.prices.price_matrix`.  Prices that differ between classes need an estimator
-        that decides by posteriors.  They may also be given with ``review_budget`` or
-        ``max_error``: reviews then go where they save most at these prices.
+        that decides by posteriors.  With limits, reviews go where they save most at these prices.
     max_error_by_class : float or dict of {class: float}, default=None
         Target: at most this share of errors among the cases of each true class (misses among the
         ill), or of those named.
     max_error_by_decision : float or dict of {class: float}, default=None
         Target: at most this share of wrong ones among the decisions for each class (wrong
         approvals), or for those named.
-    max_error_by_group : float or dict of {group: float}, default=None
-        Target: at most this share of errors in each group, or in those named; ``fit`` needs
-        ``group``.
-    review_budget_by_group : float or dict of {group: float}, default=None
-        Target: at most this share of reviews in each group, or in those named.
+    max_error_by_group, review_budget_by_group : float or dict of {group: float}, default=None
+        Target: at most this share of errors, or of reviews, in each group, or in those named;
+        ``fit`` needs ``group``.
     max_cost : float, default=None
-        Target: at most this mean cost of a case, at the prices ``cost_of``; it needs a
-        ``confidence``.
+        Target: at most this mean cost of a case, at ``cost_of``; it needs a ``confidence``.
     small_groups : {"error", "review"}, default="error"
         What to do with groups that have too few cases to promise anything: name them in an error,
         or send all their cases to review.  With "review" and a ``confidence``, groups that the
         cases prove nothing for are also sent to review, at some loss of confidence.
     per : int, default=None
-        Size of a batch, such as the cases of a week: an integer ``review_budget`` is a number of
-        cases out of these, and :attr:`expected_` and :meth:`summary` speak of this many cases; of
-        100 by default.
+        Size of a batch, such as the cases of a week, for an integer ``review_budget``, for
+        :attr:`expected_` and for :meth:`summary`; 100 by default.
     error : {"accepted", "overall"}, default="accepted"
         What ``max_error`` limits: errors among the cases that are decided, which is what a
         regulator asks about, or among all cases, the paper's ``E``.
@@ -129,78 +269,85 @@ class RejectClassifierCV(ChosenModel):
         Probability, such as 0.95, that ``fit`` does not return a model with a true rate above one
         of its limits: it returns one that keeps all of them, or raises an error.  With prices
         alone, that the mean cost of a case is not above the bound in ``guarantee_``.
-    calibration_size : float, default=0.3
+    calibration_size : float or "auto", default="auto"
         Share of the cases, drawn at random or the latest, that is held out for the guarantee.  The
-        model is not fitted on them afterwards: the guarantee is for the model that they tested.
+        model is never fitted on them: the guarantee is for the model that they tested.  "auto" is
+        0.3, or up to 0.5 if there are fewer than 1,667 cases.
     param_grid : dict or list of dict, default=None
-        Parameters of the estimator to choose from, as in ``GridSearchCV``.  For posteriors, those
-        with the lowest cost if prices alone are the target, else the lowest log loss; for other
-        learners, the lowest ``reject_cost * R + E`` at each reject cost.
+        Parameters of the estimator to choose from, as in ``GridSearchCV``: by the log loss of
+        posteriors; for other learners by ``reject_cost * R + E``, at each reject cost.
     reject_costs : sequence of float, default=None
         Where learners that are trained for one reject cost start from; ``None``: 0.02, 0.04, 0.08,
         0.12, ..., 0.48, 0.5.  With posteriors and a ``confidence``, the candidates to be proved, in
         place of cuts at every half a percent of reviews out of fold.
-    %cv, n_jobs
+    %cv
+    class_order : list of labels, default=None
+    ordered : bool, default=None
+    reject_label : object, default=None
+        For a model that is named: the order of ``classes_``, whether three or more classes are
+        ordered (by default if ``class_order`` is given), and the label of a rejection.  Any other
+        estimator has parameters of its own.
+    %n_jobs
     random_state : int, RandomState or None, default=None
-        Seed for drawing the calibration cases; pass an int for reproducible output.
+        Seed for drawing the calibration cases, and of a model that is named.
+    verbose : bool, default=False
+        Write a line on stderr for each stage of the choice of a named model.
 
     Attributes
     ----------
     best_estimator_ : estimator
         The fitted classifier; it answers all methods.
     reject_cost_ : float
-        Price of a review, where an error costs 1, at which the model decides: the one that was
-        given, that was found, or to which the cut amounts (of the mean prices, if they differ
-        between classes).  If a cut reviews every case it is 0 or less, and if it reviews none it
-        may be 1 or more.
+        Price of a review, where an error costs 1, at which the model decides: as given, or to
+        which the cut amounts (of the mean prices, if they differ between classes).  If a cut
+        reviews every case it is 0 or less, and if it reviews none it may be 1 or more.
     prices_ : ndarray of shape (n_classes, n_classes + 1) or None
         The prices that were given, as in :mod:`rejo.decisions`.
     cut_ : float or None
         What a review must at least be worth, at ``prices_``, or at a price of 1 for an error and 0
-        for a review if none were given; 0 if prices are the target.  ``None`` for a learner that
-        is trained for one reject cost.
-    best_params_ : dict
-        The parameters chosen from the grid.
-    targets_ : list of Target
-        What was asked for: ``name`` of the parameter, the ``rate`` it limits and the ``limit``.
-    target_ : Target
-        The first of them.
+        for a review if none were given.  ``None`` for a learner that is trained for one reject
+        cost.
+    best_params_, curve_params_ : dict, list of dict
+        The parameters chosen from the grid; by boundaries, those for each of ``reject_costs``.
+    limits_ : list of Limit
+        What was asked for: a ``rate``, of whom, and the ``most`` that it may be.  Empty if prices
+        alone are the target.
     rates_ : tuple of two floats
-        Estimated shares of rejections and of errors, both of all cases, out of fold; with a
-        ``confidence``, of the cases that the model learned from.  With ``max_error``, errors are
-        read from a smooth curve: those counted at the chosen cut are fewer than new cases will see.
-    sizes_ : tuple of two floats
-        Number of independent cases that each of these estimates is worth.
-    n_effective_ : float
-        The smaller of the two.
+        Estimated shares of rejections and of errors, both of all cases, out of fold.  With
+        ``max_error``, errors are read from a smooth curve: those counted at the chosen cut are
+        fewer than new cases will see.
+    sizes_, n_effective_ : tuple of two floats, float
+        Number of independent cases that each of these estimates is worth; the smaller of the two.
     curve_ : RejectCurve
         Rates over the folds, at 0 %, 1 %, ..., 100 % of reviews, or for each of ``reject_costs``;
         with a ``confidence``, of all candidates on the calibration cases.
-    outcomes_ : list of Outcomes or None
-        What became of every training case in the folds, for each point of ``curve_``; ``None`` with
-        a ``confidence``, or if ``cv`` does not test every case exactly once.  It is left out of
-        copies, pickles and model files.
+    outcomes_ : list of OutOfFold or None
+        The training cases out of fold, at each point of ``curve_``; ``None`` with a ``confidence``,
+        or if ``cv`` does not test every case exactly once.  Not in copies, pickles or files.
     chosen_ : int
         Index of the operating point in ``curve_`` and ``outcomes_``.
     expected_ : Expected
         Expected rates in a batch of ``per`` new cases, with prediction intervals.
+    shares_ : ndarray of shape (n_classes, n_classes + 1)
+        Share of all cases, out of fold, of each true class (rows) that is decided as each class or,
+        last, goes to review.  Errors that were not seen count.
     costs_ : MeanCosts or None
-        What a case costs on average out of fold, if prices were given: ``chosen``, as decided;
-        ``review_all`` and ``decide_all``, if every case were reviewed, or decided.
+        If prices were given, the expected mean cost of a case as decided, if all were decided, and
+        if all were reviewed, with 95 % intervals.
     guarantees_ : list of Guarantee
         What is guaranteed with ``confidence``: all of it at once.
-    guarantee_ : Guarantee or None
-        The first of them.
     policy_ : GroupPolicy or None
         The groups that the model knows, and those whose cases are all reviewed.
     margin_ : Margin or None
         With ``max_error`` and no ``confidence``, the limit is exceeded about as often as not.  The
         ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
         ``max_error`` in nine of ten such fits; both ``None`` if there are too few cases.
+    gap_ : tuple of two floats or None
+        The shares of reviews next to a budget, if many cases are alike and none is between.
+    choice_ : Choice or None
+        What "auto" chose from.  Not in copies, pickles or files.
     typical_ : Typical or None
-        What a typical case looks like to the classifier, for :func:`rejo.why`; no row.  ``None`` if
-        ``why`` needs nothing, as for trees, or if the cases that reach the classifier are not
-        numbers.
+        What a typical case looks like to the classifier, for :func:`rejo.why`; no row.
     classes_, reject_label_
         As in the estimator.
 
@@ -213,7 +360,6 @@ class RejectClassifierCV(ChosenModel):
     --------
     compare : Compare methods before you choose one.
     rejo.distributed.fit : The same search on files that are larger than the memory.
-    rejo.selection.Guarantee : What is promised.
     sklearn.model_selection.TunedThresholdClassifierCV : Tune one threshold, without reviews.
 
     References
@@ -223,110 +369,100 @@ class RejectClassifierCV(ChosenModel):
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
+    >>> from rejo import RejectClassifierCV
     >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
-    >>> svm = ThresholdRejectClassifier(SVC(C=10))
-    >>> model = RejectClassifierCV(svm, review_budget=0.2).fit(X, y)
+    >>> model = RejectClassifierCV(SVC(C=10), review_budget=0.2).fit(X, y)
     >>> model.expected_.rejection_rate.estimate
     0.2
+
+    Another operating point needs no other fit:
+
+    >>> model.at(review_budget=0.1).expected_.rejection_rate.estimate
+    0.1
 
     At most 20 % of errors among the decisions, promised with a confidence of 95 %:
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(1000, random_state=0)
-    >>> base = ThresholdRejectClassifier(LogisticRegression())
-    >>> search = RejectClassifierCV(base, max_error=0.2, confidence=0.95, random_state=0)
+    >>> promise = {"max_error": 0.2, "confidence": 0.95}
+    >>> search = RejectClassifierCV(LogisticRegression(), **promise, random_state=0)
     >>> search.fit(X, y).guarantee_.bound <= 0.2
     True
     """
+
+    estimator: Any
+    _: KW_ONLY
+    review_budget: float | None = None
+    max_error: float | None = None
+    reject_cost: Any = "auto"
+    cost_of: Any = None
+    max_error_by_class: Any = None
+    max_error_by_decision: Any = None
+    max_error_by_group: Any = None
+    review_budget_by_group: Any = None
+    max_cost: float | None = None
+    small_groups: str = "error"
+    per: int | None = None
+    error: str = "accepted"
+    confidence: float | None = None
+    calibration_size: float | str = "auto"
+    param_grid: Any = None
+    reject_costs: Any = None
+    cv: Any = 5
+    ordered: bool | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": "no_validation",
         **dict.fromkeys(TARGETS, "no_validation"),  # by check_targets
         "small_groups": [StrOptions({"error", "review"})],
-        "per": [Interval(Integral, 1, None, closed="left"), None],
+        "per": [Interval(Integral, 1, 1 << 53, closed="both"), None],
         "error": [StrOptions({"accepted", "overall"})],
         "confidence": "no_validation",  # by check_targets
-        "calibration_size": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "calibration_size": [
+            StrOptions({"auto"}),
+            FiniteInterval(Real, 0.0, 1.0, closed="neither"),
+        ],
         "param_grid": [dict, list, None],
         "reject_costs": ["array-like", Iterable, None],
         "cv": ["cv_object"],
+        "class_order": ["array-like", StrOptions({"sorted"}), None],
+        "ordered": ["boolean", None],
+        "reject_label": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     _fitted: ClassVar[dict[str, Must]] = {
+        "n_features_in_": optional(count(1, MOST_FEATURES)),  # a pipeline may not have it
+        "best_estimator_": part(BaseEstimator),
         "reject_cost_": number(),
         "best_params_": mapping(text(), plain()),
+        "curve_params_": each(mapping(text(), plain())),
         "prices_": maybe(floats("K", None)),
         "cut_": maybe(number()),
-        "targets_": each(part(Target)),
+        "limits_": each(part(Limit)),
         "rates_": pair(number(0.0, 1 + 1e-9)),
         "sizes_": pair(number(1e-300)),
         "n_effective_": number(1e-300),
         "curve_": part(RejectCurve),
         "chosen_": count(),
         "expected_": part(Expected),
+        "shares_": floats("K", None, low=0.0, high=1 + 1e-9),
         "costs_": maybe(part(MeanCosts)),
         "guarantees_": each(part(Guarantee)),
         "policy_": maybe(part(GroupPolicy)),
         "margin_": maybe(part(Margin)),
+        "gap_": maybe(pair(number(0.0, 1.0))),
         "typical_": maybe(part(Typical)),
         "_prices_said": maybe(text()),
     }
-    _not_saved = ("outcomes_",)  # an entry for each training case
-
-    curve_: RejectCurve
-    guarantees_: list[Guarantee]
-    targets_: list[Target]
-    policy_: GroupPolicy | None
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        review_budget: float | None = None,
-        max_error: float | None = None,
-        reject_cost: float | str = "auto",
-        cost_of: Any = None,
-        max_error_by_class: Any = None,
-        max_error_by_decision: Any = None,
-        max_error_by_group: Any = None,
-        review_budget_by_group: Any = None,
-        max_cost: float | None = None,
-        small_groups: str = "error",
-        per: int | None = None,
-        error: str = "accepted",
-        confidence: float | None = None,
-        calibration_size: float = 0.3,
-        param_grid: Any = None,
-        reject_costs: Any = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.review_budget = review_budget
-        self.max_error = max_error
-        self.reject_cost = reject_cost
-        self.cost_of = cost_of
-        self.max_error_by_class = max_error_by_class
-        self.max_error_by_decision = max_error_by_decision
-        self.max_error_by_group = max_error_by_group
-        self.review_budget_by_group = review_budget_by_group
-        self.max_cost = max_cost
-        self.small_groups = small_groups
-        self.per = per
-        self.error = error
-        self.confidence = confidence
-        self.calibration_size = calibration_size
-        self.param_grid = param_grid
-        self.reject_costs = reject_costs
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _not_saved = ("outcomes_", "choice_", "_kept")  # an entry for each training case
 
     @described
     def fit(
@@ -338,7 +474,7 @@ class RejectClassifierCV(ChosenModel):
         *,
         group: Any = None,
         time: Any = None,
-        crossfit: CrossFit | None = None,
+        cases: OutOfFold | None = None,
     ) -> Self:
         """Find the operating point and fit the model.
 
@@ -348,89 +484,369 @@ class RejectClassifierCV(ChosenModel):
         sample_weight, groups : array-like of shape (n_samples,), default=None
             Weights in the fits and in the rates, and groups that are never split; a group counts
             as one case in the prediction intervals.  With a ``confidence``, whole groups are held
-            out and one case of each, drawn at random, counts: the guarantee is for one case of a
-            new group.  Weights cannot be combined with ``confidence``, nor with several limits.
+            out, and the guarantee is for one case of a new group.  Weights cannot be combined with
+            ``confidence``.
         group : array-like of shape (n_samples,), default=None
             Something else: a value for each case, such as a region, to promise by
             (``max_error_by_group``, ``review_budget_by_group``).  It need not be a feature.
         time : array-like of shape (n_samples,), default=None
             When each case arose, as dates or numbers.  With a ``confidence``, the latest cases are
             held out in place of random ones.
-        crossfit : CrossFit, default=None
-            Posteriors of these cases, by :func:`~rejo.selection.cross_fit` of the same estimator
+        cases : OutOfFold, default=None
+            These cases out of fold, by :func:`~rejo.selection.cross_fit` of the same estimator
             with the same weights; then only the model on all cases is fitted, and ``cv`` does not
             matter.
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
-        targets = self._check(crossfit)
+        self._check(cases)
         for name, values in {"group": group, "time": time}.items():
             check_aligned(X, name, values)
         X, y, groups, weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
-        classes, k = known_classes(self.estimator, y)
-        posteriors = by_posteriors(self.estimator)
-        params = self.get_params(deep=False)
-        prices = check_prices(
-            params, classes, ordered=_ordered(self._learner, classes, y), posteriors=posteriors
-        )
-        names, member = (None, None) if group is None else group_names(group, len(k))
-        several = len(targets) > 1 or targets[0].name.count("_by_") or targets[0].name == "max_cost"
-        limits = read_limits(params, targets, classes, names)
-        request = Request(
-            self.estimator, X, y, classes, k, weight, groups, targets[0], prices,
-            self.reject_costs, self.param_grid, self.cv, self.n_jobs, limits, member, names or (),
-            order_in_time(time, len(k)), self.small_groups,
+        task = self._task(X, y, weight, groups, group, time)
+        small = self._small_groups(task)
+        learner = self._learn(task, cases)
+        model, held_out = None, None
+        if task.held is not None:  # cases that the fitted model has not seen
+            model = self._fit(learner, task)
+            held_out = self._judge_held(model, learner, task)
+        elif is_tied(learner.cases):  # which the fitted model decides, or reviews, together
+            model = self._fit(learner, task)
+            posteriors = learner.cases.p is not None
+            final = judge_with(model, X, task.classes, posteriors=posteriors)
+            learner = learner._replace(final=final).ranked(task.ranking_prices)
+        chosen = choose(
+            learner.cases, task.limits, task.prices, self.confidence, held_out=held_out,
+            small=small, small_groups=self.small_groups, given=self._given_cuts(task),
+            rests_on=task.rests_on, size=task.size,
         )  # fmt: skip
-        if weight is not None and (several or self.confidence is not None):
-            raise ValueError(
-                "several limits, limits by class or group, and a confidence count cases of equal "
-                "weight: they cannot be combined with sample_weight."
-            )
-        if self.confidence is not None:
-            warn_of_repeats(X, k, groups)
-            found = prove(request, self.confidence, self.calibration_size, self.random_state)
-        elif several:
-            found = estimate(request)
-        else:
-            found = search_cut(request, crossfit) if posteriors else search_path(request)
-        if found.policy is None and names is not None:
-            found = found._replace(policy=GroupPolicy(names, []))
-        self._store(found, request, targets)
+        model = self._fit(learner, task) if model is None else model
+        self._store(model, task, learner, chosen, held_out)
+        self.typical_ = typical_of(self.best_estimator_, X)
         return self
 
-    def _store(self, found: Found, request: Request, targets: list[Target]) -> None:
-        self.best_estimator_, self.best_params_ = found.model, found.params
-        self.reject_cost_ = found.reject_cost
-        self.cut_, self.prices_ = found.cut, request.prices
-        self.curve_, self.outcomes_, self.chosen_ = found.curve, found.outcomes, found.chosen
-        self.guarantees_, self.policy_ = list(found.guarantees), found.policy
-        self.margin_, self.costs_ = found.margin, found.costs
-        self.rates_, self.sizes_ = found.rates, found.sizes
-        self.n_effective_ = min(self.sizes_)
-        self.targets_ = [
-            target if target.rate is not None else target._replace(limit=self._limit_of(target))
-            for target in targets
+    def _task(self, X: Any, y: Any, weight: Any, groups: Any, group: Any, time: Any) -> Task:
+        """Read what is asked for, and settle which cases are held out."""
+        n = len(y)
+        classes, k = known_classes(self if self._by_name else self._model, y)
+        if len(classes) < 2:
+            found = f"only one class, {classes.tolist()[0]!r}" if len(classes) else "no cases"
+            raise ValueError(f"y has {found}: at least two classes are needed.")
+        names, member = (None, None) if group is None else group_names(group, n)
+        limits, prices = self._asked(classes, self._has_order(classes, y), names=names)
+        order = order_in_time(time, n)
+        train, held = np.arange(n), None
+        if self.confidence is not None:
+            if weight is not None:
+                raise ValueError(
+                    "a confidence counts cases of equal weight: it cannot be combined with "
+                    "sample_weight."
+                )
+            warn_of_repeats(X, k, groups)
+            share: Any = self.calibration_size
+            if share == "auto":
+                share = held_out_share(independent_cases(n, None, groups))
+            train, held = hold_out(n, share, self.random_state, groups, order)
+            left = np.bincount(k[train], minlength=len(classes))
+            if left.min() < min(2, np.bincount(k).min()):
+                raise TargetUnattainable(
+                    f"class {classes.tolist()[left.argmin()]!r} is so rare that nearly all its "
+                    "cases were drawn for calibration, so the model could not learn it",
+                    parameter="y",
+                    remedy="Give more of its cases, leave it out, or lower calibration_size.",
+                )
+        rests_on = "random" if order is None else "latest"
+        if groups is not None:
+            rests_on = "one_each" if order is None else "latest_one_each"
+        together = None
+        if groups is not None:
+            together = np.unique(np.asarray(groups), return_inverse=True)[1]
+        return Task(
+            X, y, classes, k, limits, prices, train, held, rests_on, weight, together, member, names
+        )
+
+    def _asked(
+        self, classes: NDArray[Any], ordered: bool, posteriors: bool | None = None,
+        names: list[str] | None = None,
+    ) -> tuple[list[Limit], Floats | None]:  # fmt: skip
+        """Limits, and prices (K, K + 1) if there are any."""
+        posteriors = self._by_posteriors if posteriors is None else posteriors
+        params = self.get_params(deep=False)
+        prices = check_prices(params, classes, ordered=ordered, posteriors=posteriors)
+        return read_limits(params, classes, names), prices
+
+    def _small_groups(self, task: Task) -> tuple[int, ...]:
+        if task.group is None or task.names is None:
+            return ()
+        n_new = len(task.train)
+        if task.held is not None:  # of what belongs together, one counts
+            n_new = len(task.held if task.together is None else np.unique(task.together[task.held]))
+        return too_small(
+            task.limits, task.group[task.train], task.names, n_new, self.confidence,
+            refuse=self.small_groups == "error",
+        )  # fmt: skip
+
+    def _learn(self, task: Task, cases: OutOfFold | None) -> Learner:
+        """Judge the cases out of fold, and choose the model and its parameters."""
+        estimator, grid = self._model, list(ParameterGrid(self._grid))
+        X, y = task.part(estimator)
+        groups = task.take(task.together)
+        self.choice_: Choice | None = None
+        if self._by_name:
+            estimator, cases = self._choose_model(X, y, groups, task)
+        if cases is not None:
+            _check_given(cases, task)
+            points, params = [replace(cases, weight=task.weight)], [dict[str, Any]()]
+        else:
+            posteriors = by_posteriors(estimator)
+            costs = None if posteriors else self._costs(task.limits, task.prices)
+            found = judge_folds(
+                estimator, X, y, self._splits(X, y, groups), grid=grid, costs=costs,
+                sample_weight=task.weight, n_jobs=self.n_jobs,
+            )  # fmt: skip
+            K = len(task.classes)
+            best = best_points(found, [uniform_prices(K, w) for w in costs] if costs else [None])
+            points = [in_order(found[b][i]) for i, b in enumerate(best)]
+            params = [grid[b] for b in best]
+        about = {"group": task.take(task.group), "together": groups}
+        points = [
+            replace(one, **{name: of[one.rows] for name, of in about.items() if of is not None})
+            for one in points
         ]
-        last = final_classifier(found.model)
+        at = closest(points, task.limits)
+        estimator = candidate(estimator, params[at])
+        if points[at].p is None:
+            estimator.set_params(**{check_rejects(estimator): points[at].trained_for})
+        return Learner(estimator, points, at, params).ranked(task.ranking_prices)
+
+    def _splits(self, X: Any, y: Any, groups: Any) -> Splits:
+        if self._by_name:  # as the others were judged
+            return split_shuffled(self.cv, X, y, groups, self.random_state)
+        return split_cases(self.cv, X, y, groups)
+
+    def costs_to_try(self, classes: NDArray[Any], *, ordered: bool) -> list[float]:
+        """Reject costs that a learner by boundaries is tried at: one if prices are the target."""
+        return self._costs(*self._asked(classes, has_order(classes, ordered)))
+
+    def _costs(self, limits: Sequence[Limit], prices: Floats | None) -> list[float]:
+        if prices is not None and all(limit.rate == "mean_cost" for limit in limits):
+            return [relative_price(prices)]
+        return check_reject_costs(CANDIDATES if self.reject_costs is None else self.reject_costs)
+
+    def _given_cuts(self, task: Task) -> Floats | None:
+        """Cuts that are to be proved, if reject costs were given for posteriors."""
+        if self.reject_costs is None or not self._by_posteriors:
+            return None
+        K, prices = len(task.classes), task.ranking_prices
+        costs = check_reject_costs(self.reject_costs, highest_reject_cost(K, True))
+        error = prices[:, :-1].sum() / (K * (K - 1))
+        return np.array(costs) * error - prices[:, -1].mean()
+
+    def _choose_model(
+        self, X: Any, y: Any, groups: Any, task: Task
+    ) -> tuple[Any, OutOfFold | None]:
+        """Choose a model by name or "auto"; by posteriors, the cases out of fold come with it."""
+        if task.weight is not None:
+            raise ValueError(
+                f"estimator={self._by_name!r} cannot be combined with sample_weight: give an "
+                "estimator of your own."
+            )
+        estimator, learner = self._model, self._learner
+        seed = int(self.random_state) if isinstance(self.random_state, Integral) else None
+        choice = self.choice_ = choose_model(
+            estimator[:-1] if hasattr(estimator, "steps") else preparation(X), X, y,
+            models=None if self._by_name == "auto" else self._by_name.split(","),
+            prices=None if task.prices is None else [task.prices],
+            class_order=task.classes.tolist(), ordered=self._has_order(task.classes, y),
+            reject_label=self.reject_label, cv=int(self.cv) if isinstance(self.cv, Integral) else 5,
+            groups=groups, random_state=seed, n_jobs=self.n_jobs,
+            tell=stage_lines() if self.verbose else None,
+        )  # fmt: skip
+        model, cases = choice.estimator, choice.chosen.cases
+        if hasattr(estimator, "steps"):
+            model = with_last(estimator, last_step(model))
+        if isinstance(learner, NoveltyReject):
+            model = with_last(model, clone(learner).set_params(classifier=last_step(model)))
+            if cases is not None:
+                cases = replace(cases, kind=novel_kinds(model, X, cases))
+        return model, cases
+
+    def _fit(self, learner: Learner, task: Task) -> Any:
+        return fit_weighted(clone(learner.estimator), *task.part(learner.estimator), task.weight)
+
+    def _judge_held(self, model: Any, learner: Learner, task: Task) -> OutOfFold:
+        """Judge the held-out cases as the learner ranks its own."""
+        X, _ = _safe_split(learner.estimator, task.X, task.y, task.held, task.train)
+        posteriors = learner.cases.p is not None
+        new = judge_with(model, X, task.classes, posteriors=posteriors)
+        new = ranked_at(new, task.ranking_prices)
+        about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
+        return replace(new, **{k: v[task.held] for k, v in about.items() if v is not None})
+
+    def settle(
+        self,
+        model: Any,
+        points: Sequence[OutOfFold],
+        proving: Sequence[OutOfFold],
+        *,
+        ordered: bool,
+        X: Any = None,
+    ) -> Self:
+        """Find the operating point of a ``model`` fitted on other cases, in the place of ``fit``.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        points : list of OutOfFold
+            Cases that it has not seen, which choose the operating point; by boundaries, at each
+            reject cost that the model can decide at.
+        proving : list of OutOfFold
+            Others, at the same reject costs, which say what to expect and prove what is promised:
+            the same cases must not do both.
+        ordered : bool
+            Whether the classes have an order.
+        X : array-like, default=None
+            Some training cases, to know what is typical.
+        """
+        self._validate_params()
+        self.__dict__.pop("expected_", None)
+        self._check(None)
+        for name in ("param_grid", "max_error_by_group", "review_budget_by_group"):
+            if getattr(self, name) is not None:
+                raise RejoError(
+                    f"{name} cannot be used for a model that is fitted once, on rows that are "
+                    "streamed",
+                    parameter=name,
+                    remedy="Use RejectClassifierCV.fit on rows that fit into memory.",
+                )
+        classes, posteriors = final_classifier(model).classes_, points[0].p is not None
+        limits, prices = self._asked(classes, has_order(classes, ordered), posteriors)
+        k, together = points[0].y, points[0].together
+        task = Task(
+            X, None, classes, k, limits, prices, np.arange(len(k)), together=together,
+            rests_on="random" if together is None else "one_each",
+        )  # fmt: skip
+        points, proving = (
+            [ranked_at(one, task.ranking_prices) for one in some] for some in (points, proving)
+        )
+        at = closest(points, limits)
+        new, seed = proving[at], self.random_state if isinstance(self.random_state, Integral) else 0
+        new = new.take(np.random.RandomState(int(seed)).permutation(len(new.y)))
+        chosen = choose(
+            points[at], limits, prices, self.confidence, held_out=new,
+            given=self._given_cuts(task), rests_on=task.rests_on, size=task.size,
+        )  # fmt: skip
+        size = independent_cases(len(new.y), None, new.together)
+        self.choice_ = None
+        learner = Learner(self.estimator, list(points), at, [{}] * len(points))
+        self._store(model, task, learner, chosen, new, apart=size)
+        self.typical_ = None if X is None else typical_of(self.best_estimator_, X)
+        return self
+
+    def _store(
+        self, model: Any, task: Task, learner: Learner, chosen: Chosen,
+        held_out: OutOfFold | None, apart: float | None = None,
+    ) -> None:  # fmt: skip
+        """Set the operating point, and say what to expect of it.
+
+        If the model was fitted ``apart``, held-out cases worth so many independent ones say it.
+        """
+        own = reviewing(learner.cases, chosen.reviewed)
+        cut = chosen.cut
+        if own.prices is None and np.array_equal(own.at(cut).decision, own.at(REGION).decision):
+            cut = REGION
+        cases, last = own.at(cut), final_classifier(model)
+        self.best_estimator_ = model_at(model, cases)
+        self.cut_ = None if cases.prices is None else cut
+        self.prices_, self.limits_ = task.prices, task.limits
+        self.best_params_, self.curve_params_ = learner.params[learner.at], learner.params
+        self.reject_cost_ = cases.reject_cost
+        self.guarantees_, self.margin_ = list(chosen.guarantees), chosen.margin
+        self.gap_ = chosen.gap
+        self.policy_ = None
+        if task.names is not None:
+            self.policy_ = GroupPolicy(task.names, [task.names[g] for g in chosen.reviewed])
+        if self.confidence is not None and held_out is not None:
+            seen = reviewing(held_out, chosen.reviewed)
+            points = [replace(seen, fold=np.zeros(len(seen.y), np.intp)).at(c) for c in chosen.cuts]
+            at = int(np.searchsorted(chosen.cuts, chosen.cut))
+        elif cases.prices is None:
+            points, at = list(learner.points), learner.at
+            points[at] = cases
+        else:
+            points = [own.at(c) for c in chosen.cuts]
+            at = int(np.searchsorted(chosen.cuts, cut))
+        self.curve_, self.chosen_ = curve_of(points), at
+        n = len(task.train)
+        once = len(cases.y) == n and np.array_equal(cases.rows, np.arange(n))
+        self.outcomes_ = points if once and self.confidence is None and apart is None else None
+        if apart is not None and held_out is not None:
+            cases = held_out.at(cut)
+            found = tally(cases.decision, cases.y)
+            size = apart / (2.0 if chosen.guarantees else 1.0)  # luck, if they accepted it
+            self.rates_ = float(found.rejection_rate), float(found.error_rate)
+            self.sizes_, size = (size, size), apart
+        else:
+            size, total = task.size, n if task.weight is None else float(task.weight.sum())
+            tested = len(cases.y) if cases.weight is None else float(cases.weight.sum())
+            seen_at = None
+            if held_out is not None:
+                seen_at = reviewing(held_out, chosen.reviewed).at(cut)
+            self.rates_, self.sizes_ = estimate_rates(
+                cases, size, tested=tested / total, smooth=chosen.smooth, luck=luck_of(chosen),
+                held_out=seen_at,
+            )  # fmt: skip
+        self.n_effective_ = min(self.sizes_)
+        self.shares_ = outcome_shares(cases, len(task.classes), size)
+        self.costs_ = None if task.prices is None else mean_costs(cases, task.prices, size)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
         self._prices_said = None  # in words as given: prices_ hold the reviewers' mistakes too
         if self.cost_of is not None:
             self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
-        self._copy_features()
-        self.typical_ = None if request.X is None else typical_of(found.model, request.X)
-        level = self.confidence or 0.95
-        self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, level)
+        copy_fitted(self, self.best_estimator_, names=FEATURES)
+        self._kept: Any = None if apart is not None else (task._replace(X=None, y=None), learner)
+        self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, self.confidence or 0.95)
 
-    def _limit_of(self, target: Target) -> float:
-        if target.name == "max_cost" and self.max_cost is not None:
-            return float(self.max_cost)
-        return float(self.reject_cost_)
+    def at(self, **targets: Any) -> Self:
+        """Return a copy at another operating point; it shares the fit.
 
-    @property
-    def target_(self) -> Target:
-        """The first of the targets."""
+        Parameters
+        ----------
+        **targets
+            Other limits or prices, as the parameters of the class, such as ``review_budget=0.2``
+            or ``cost_of="error=500,review=20"``; those that are not named are dropped.
+
+        Returns
+        -------
+        model : RejectClassifierCV
+            With its own ``expected_``, ``costs_`` and ``summary()``.
+        """
         check_is_fitted(self)
-        return self.targets_[0]
+        if unknown := set(targets) - {*TARGETS, "per", "error"}:
+            raise TypeError(f"at() takes targets such as review_budget; got {min(unknown)}.")
+        kept = getattr(self, "_kept", None)
+        if self.confidence is not None or kept is None:
+            why = "with a confidence the held-out cases prove one operating point"
+            if self.confidence is None:
+                why = "this copy does not have the cases that were judged out of fold"
+            raise ValueError(f"at() cannot find another operating point: {why}. Fit again.")
+        found = copy(self)
+        none: dict[str, Any] = dict.fromkeys(TARGETS) | {"reject_cost": "auto"}
+        found.__dict__.update(none | targets)
+        check_targets(found.get_params(deep=False))
+        task, learner = kept
+        posteriors = learner.cases.p is not None
+        ordered = self._has_order(task.classes, None)
+        limits, prices = found._asked(task.classes, ordered, posteriors, task.names)
+        task = task._replace(limits=limits, prices=prices)
+        learner = learner._replace(
+            points=[learner.cases], at=0, params=[learner.params[learner.at]]
+        ).ranked(task.ranking_prices)
+        small = found._small_groups(task)
+        chosen = choose(learner.cases, task.limits, prices, small=small, size=task.size)
+        found._store(self.best_estimator_, task, learner, chosen, None)
+        return found
 
     @property
     def guarantee_(self) -> Guarantee | None:
@@ -440,7 +856,7 @@ class RejectClassifierCV(ChosenModel):
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         if self.prices_ is None:
-            return super()._mean_cost(X, y, sample_weight)
+            return float(self._ask("_mean_cost", X, y, sample_weight))
         # The model decides at these prices plus the cut, which is not what a review costs.
         return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
 
@@ -452,7 +868,7 @@ class RejectClassifierCV(ChosenModel):
         the model does not know, or for which nothing is promised, are rejected.
         """
         check_aligned(X, "group", group)
-        found = super().judge(X)
+        found = self._ask("judge", X)
         if found.worth is not None and self.cut_ is not None:
             found = found._replace(worth=found.worth + self.cut_)  # the cut was added to the price
         if group is not None and self.policy_ is None:
@@ -491,28 +907,37 @@ class RejectClassifierCV(ChosenModel):
     def summary(self) -> str:
         """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
-        found = [summarise(self.expected_, self.reason(), self.guarantees_, self.policy_)]
+        found = [
+            summarise(
+                self.expected_, self._classes_said, self.shares_, self.reason(),
+                self.guarantees_, self.policy_, self.costs_,
+            )
+        ]  # fmt: skip
         if self.margin_ is not None:
-            found.append(advise(self.target_, self.margin_))
-        found.append(matching_price(self.targets_, self.reject_cost_, self._prices_said))
-        return " ".join(filter(None, found))
+            found.append(advise(self.limits_[0], self.margin_))
+        found.append(matching_price(self.limits_, self.reject_cost_, self._prices_said))
+        return " ".join(filter(None, [*found, *self.cautions()]))
+
+    @property
+    def _classes_said(self) -> list[str]:
+        return [str(label) for label in self.classes_.tolist()]
+
+    def cautions(self) -> list[str]:
+        """Say what to think of before the model is used; nothing if there is nothing."""
+        check_is_fitted(self)
+        return cautions(self._classes_said, self.shares_, self.costs_, self.limits_, self.gap_)
 
     def reason(self) -> str:
         """Say what was asked for, at which prices, and what cases cost if prices were given."""
         check_is_fitted(self)
-        return reason(self.targets_, self.reject_cost_, self._prices_said, self.costs_)
+        return reason(self.limits_, self.reject_cost_, self._prices_said, self.costs_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
 
-    @property
-    def _learner(self) -> Any:
-        """The last step of the pipeline, or the estimator itself."""
-        return last_step(self.estimator)
-
     def _operating_point(self) -> dict[str, Any]:
-        targets = {target.name: target.limit for target in self.targets_}
-        point = super()._operating_point() | {"target": targets}
+        limits = {limit.parameter: limit.most for limit in self.limits_[::-1]}
+        point = super()._operating_point() | {"target": limits or self._price_target()}
         if self.prices_ is not None and reject_cost_of(self.prices_) is None:
             point["prices"] = self.prices_
         if self.policy_ is not None:
@@ -535,53 +960,71 @@ class RejectClassifierCV(ChosenModel):
     def _check_state(self) -> None:
         """The rates are shares, the point is on the curve, and it decides by its prices."""
         super()._check_state()
-        fine = sum(self.rates_) <= 1 + 1e-9
-        require(fine, self, "its rates are not shares of all cases")
-        fine = self.n_effective_ == min(self.sizes_)
-        require(fine, self, "the numbers of cases behind its rates do not agree")
-        fine = self.chosen_ < len(self.curve_.reject_costs)
-        require(fine, self, "its operating point is not on its curve")
-        K = len(self.classes_)
-        fine = self.prices_ is None or self.prices_.shape[1] == K + 1
-        require(fine, self, "prices_ are not a number for each outcome")
+        check_answering(self, self.best_estimator_)
+        K, shares, last = len(self.classes_), self.shares_, final_classifier(self.best_estimator_)
+        prices = uniform_prices(K, 0.0) if self.prices_ is None else self.prices_
+        n_features = None if self.typical_ is None else len(self.typical_.mean)
+        for problem, fine in {
+            "its rates are not shares of all cases": sum(self.rates_) <= 1 + 1e-9,
+            "the numbers of cases behind its rates do not agree":
+                self.n_effective_ == min(self.sizes_),
+            "its operating point is not on its curve":
+                self.chosen_ < len(self.curve_.reject_costs),
+            "shares_ are not one for each outcome":
+                shares.shape[1] == K + 1 and abs(shares.sum() - 1) < 0.5,
+            "prices_ are not a number for each outcome": prices.shape[1] == K + 1,
+            "what is typical is so of other features":
+                n_features in (None, getattr(last, "n_features_in_", None)),
+        }.items():  # fmt: skip
+            require(fine, self, problem)
         if self.decides_by_posteriors:
-            prices = uniform_prices(K, 0.0) if self.prices_ is None else self.prices_
-            ours, cut = final_classifier(self.best_estimator_).prices_, self.cut_
-            fine = cut is not None and np.allclose(with_cut(prices, cut), ours, rtol=1e-9)
+            cut = self.cut_
+            fine = cut is not None and np.allclose(with_cut(prices, cut), last.prices_, rtol=1e-9)
             require(fine, self, "its prices and its cut are not those it decides by")
-        typical, last = self.typical_, final_classifier(self.best_estimator_)
-        fine = typical is None or len(typical.mean) == getattr(last, "n_features_in_", None)
-        require(fine, self, "what is typical is so of other features")
 
     def _restore_state(self) -> None:
         self.expected_ = self.expected_._restored()
+        self.costs_ = None if self.costs_ is None else self.costs_._restored()
 
-    def _check(self, crossfit: CrossFit | None) -> list[Target]:
-        """Return the targets; refuse parameters that do not go together."""
-        targets = check_targets(self.get_params(deep=False))
-        if isinstance(self._learner, FrozenEstimator):
+    def _price_target(self) -> dict[str, float]:
+        name = "reject_cost" if self.cost_of is None else "cost_of"
+        return {name: float(self.reject_cost_)}
+
+    def _check(self, cases: OutOfFold | None) -> None:
+        """Refuse parameters that do not go together."""
+        given = check_targets(self.get_params(deep=False))
+        learner, name = self._learner, self._by_name
+        if isinstance(learner, FrozenEstimator):
             raise TypeError(
                 "estimator is frozen, so no other operating point can be set on it. Freeze the "
                 "classifier inside: RejectClassifierCV(ThresholdRejectClassifier("
                 "FrozenEstimator(classifier)), ...)."
             )
-        if not isinstance(self._learner, RejectClassifier):
+        if not name and not isinstance(learner, RejectClassifier):
             raise TypeError(
-                "estimator must be a classifier with a reject option, such as RejoSVC, or a "
-                f"pipeline that ends in one; got {self.estimator!r}. ThresholdRejectClassifier or "
-                "ReplicationClassifier around a classifier has one; a search is param_grid here."
+                "estimator must be a classifier with a reject option, such as RejoSVC, or one with "
+                f"probabilities or scores, or a pipeline that ends in one; got {self.estimator!r}. "
+                "A search is param_grid here."
             )
-        name = check_rejects(self.estimator)
-        if any(name in params for params in ParameterGrid(self.param_grid or {})):
-            raise ValueError(f"param_grid must not set {name}: it is found from the target.")
-        if crossfit is not None and (
-            self.confidence is not None or not by_posteriors(self.estimator) or len(targets) > 1
-        ):
+        for parameter in ("class_order", "ordered", "reject_label"):
+            if getattr(self, parameter) is not None and not name:
+                raise ValueError(f"{parameter} is for a model that is named: set it on estimator.")
+        if not name:
+            price = check_rejects(self._model)
+            if any(price in point for point in ParameterGrid(self._grid)):
+                raise ValueError(f"param_grid must not set {price}: it is found from the target.")
+        elif self.param_grid is not None:
             raise ValueError(
-                "crossfit is for an estimator that decides by posteriors, such as "
-                "ThresholdRejectClassifier, without a confidence, and for one target."
+                f"estimator={name!r} tunes its models by itself: leave param_grid out."
             )
-        if self.confidence is None and any(target.name == "max_cost" for target in targets):
+        if cases is not None and (self.confidence is not None or cases.p is None or name):
+            raise ValueError(
+                "cases are for an estimator that decides by posteriors, such as "
+                "ThresholdRejectClassifier, without a confidence."
+            )
+        if cases is not None and self.param_grid is not None:
+            raise ValueError("cases are of one estimator: leave param_grid out.")
+        if self.confidence is None and "max_cost" in given:
             raise ValueError(
                 "max_cost is a promise: give a confidence, such as 0.95. For the lowest cost "
                 "without a promise, cost_of alone is enough."
@@ -592,17 +1035,145 @@ class RejectClassifierCV(ChosenModel):
                 "cv is a list of splits of all cases, but with a confidence the calibration cases "
                 "are held out first: give a number of folds, or a splitter."
             )
-        return targets
+
+    # ---- the estimator --------------------------------------------------------------------
+
+    @property
+    def _model(self) -> Any:
+        """The estimator; a plain classifier at its end gets a reject option."""
+        return rejecting(self.estimator)
+
+    @property
+    def _grid(self) -> Any:
+        """The parameters to choose from, by the names that they have in :attr:`_model`."""
+        if not is_plain(self.estimator) or self.param_grid is None:
+            return self.param_grid or {}
+        before = last_name(self.estimator)
+        grids = [self.param_grid] if isinstance(self.param_grid, dict) else self.param_grid
+
+        def inner(name: str) -> str:
+            if not name.startswith(before):
+                return name
+            return f"{before}estimator__{name.removeprefix(before)}"
+
+        return [{inner(name): values for name, values in grid.items()} for grid in grids]
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a limit or a price was given."""
+        params = self.get_params(deep=False)
+        return any(params[name] not in (None, "auto") for name in TARGETS if name != "cost_of") or (
+            params["cost_of"] is not None
+        )
+
+    @property
+    def _learner(self) -> Any:
+        """The last step of the pipeline, or the estimator itself; it may be a name."""
+        return last_step(self._model)
+
+    @property
+    def _by_name(self) -> str:
+        """The name by which a model is chosen, such as "auto"; empty if it is given."""
+        learner = self._learner
+        if isinstance(learner, NoveltyReject):
+            learner = learner.classifier
+        return learner if isinstance(learner, str) else ""
+
+    def _has_order(self, classes: NDArray[Any], y: Any) -> bool:
+        """Return whether a price for each step between classes makes sense."""
+        learner = self if self._by_name else self._learner
+        params = learner.get_params()
+        orders = [params[name] for name in params if name.rpartition("__")[2] == "class_order"]
+        ordered = any(order is not None for order in orders) or (y is not None and is_ordered(y))
+        return has_order(classes, ordered if self.ordered is None else self.ordered)
+
+    @property
+    def _decider(self) -> Any:
+        """The chosen classifier, or before ``fit`` the one that is tuned."""
+        fitted = hasattr(self, "best_estimator_")
+        return final_classifier(self.best_estimator_) if fitted else self._learner
+
+    @property
+    def decides_by_posteriors(self) -> bool:
+        """Whether the chosen model decides by posteriors and prices."""
+        fitted = hasattr(self, "best_estimator_")
+        return self._decider.decides_by_posteriors is True if fitted else self._by_posteriors
+
+    @property
+    def _by_posteriors(self) -> bool:
+        """Whether the estimator takes any prices; of a name it is known only later."""
+        return bool(self._by_name) or by_posteriors(self._model)
+
+    def _ask(self, method: str, X: Any, *more: Any) -> Any:
+        """What a method of the chosen classifier answers, after the steps before it."""
+        check_is_fitted(self)
+        classifier, X = final_step(self.best_estimator_, X)
+        return getattr(classifier, method)(X, *more)
+
+    @available_if(lambda self: hasattr(self._decider, "boundary_scores"))
+    def boundary_scores(self, X: Any) -> Floats:
+        """Return the scores (n_samples, n_boundaries) of the chosen model, if it has boundaries."""
+        return np.asarray(self._ask("boundary_scores", X))
+
+    @available_if(
+        lambda self: isinstance(self._decider, str) or hasattr(self._decider, "predict_proba")
+    )
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posteriors (n_samples, n_classes) of the chosen model, if it has them."""
+        return np.asarray(self._ask("predict_proba", X))
+
+    @available_if(lambda self: hasattr(self._decider, "novel_mask"))
+    def novel_mask(self, X: Any) -> Mask:
+        """Return which cases (n_samples,) the chosen model finds novel, if it has a detector."""
+        return np.asarray(self._ask("novel_mask", X))
+
+    @available_if(lambda self: hasattr(self._decider, "novel_features"))
+    def novel_features(self, X: Any, top: int = 3) -> Any:
+        """Return the strange features of each case, as its last step sees them."""
+        return self._ask("novel_features", X, top)
+
+    def predict_forced(self, X: Any) -> NDArray[Any]:
+        """Predict the class (n_samples,) of every point, whatever its group."""
+        return np.asarray(self._ask("predict_forced", X))
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        return str(graph.apply(self.best_estimator_, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags, tags.non_deterministic = inner.input_tags, inner.non_deterministic
+        if not isinstance(self.estimator, str):
+            inner = get_tags(self.estimator)
+            tags.input_tags, tags.non_deterministic = inner.input_tags, inner.non_deterministic
         return tags
 
 
-def _ordered(learner: Any, classes: Any, y: Any) -> bool:
-    """Return whether a price for each step between classes makes sense."""
-    params = learner.get_params()
-    orders = [params[name] for name in params if name.rpartition("__")[2] == "class_order"]
-    return has_order(classes, any(order is not None for order in orders) or is_ordered(y))
+def preparation(X: Any) -> Any:
+    """Return what turns cases into standardised numbers: of a frame, or of an array."""
+    if hasattr(X, "columns"):
+        return TableEncoder()
+    gaps = np.isnan(np.asarray(X, dtype=np.float64)).any()
+    return make_pipeline(SimpleImputer(), StandardScaler()) if gaps else StandardScaler()
+
+
+def luck_of(chosen: Chosen) -> float:
+    """How often chance in the cases counts for a cut that was chosen by its error rate.
+
+    Once, as the rate is within the limit partly by luck; four times if no cut shows that it is, so
+    that the target may have been met by luck alone; not at all for a budget.
+    """
+    if chosen.margin is None:
+        return 0.0
+    return 4.0 if chosen.margin.limit is None else 1.0
+
+
+def _check_given(cases: OutOfFold, task: Task) -> None:
+    """Refuse cases out of fold that are others, or with other weights."""
+    same = len(cases.y) == len(task.train) and np.array_equal(cases.y, task.k[task.train])
+    if not (same and np.array_equal(cases.classes, task.classes)):
+        raise ValueError("cases are not those of X: their classes or y differ.")
+    one = np.ones(len(task.train))
+    given, ours = (one if w is None else w for w in (cases.weight, task.weight))
+    if not np.array_equal(given, ours):
+        raise ValueError(
+            "cases and sample_weight differ: give both cross_fit and fit the same sample_weight."
+        )

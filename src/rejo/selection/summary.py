@@ -4,33 +4,28 @@ from collections.abc import Sequence
 from math import floor, log10
 from typing import NamedTuple
 
-from rejo._state import check_fields, number, storable
+from rejo._typing import Floats
 from rejo.metrics import Interval
-from rejo.selection.cuts import Margin
-from rejo.selection.expected import Expected
-from rejo.selection.group_policy import GroupPolicy
-from rejo.selection.guarantee import Guarantee
-from rejo.selection.target import Target
+from rejo.selection.choose import Margin
+from rejo.selection.expected import Expected, MeanCosts
+from rejo.selection.limits import GroupPolicy, Limit
+from rejo.selection.promises import Guarantee
 
 MOST_NAMES = 20  # of groups in a sentence
+MOST_CLASSES = 6  # that are described one by one
 LEAST_PRICE = 1e-4  # of a review, as a share of that of an error, that anyone would set
-
-
-@storable
-class MeanCosts(NamedTuple):
-    """What a case costs on average out of fold, at the prices that were given."""
-
-    chosen: float  # by the model
-    review_all: float
-    decide_all: float
-
-    def _check_state(self) -> None:
-        """Three numbers."""
-        check_fields(self, chosen=number(), review_all=number(), decide_all=number())
+HARDLY = 0.05  # decisions for a class / its cases, below which a user should know
+MOSTLY = 0.5  # wrong / decided cases of a class, above which a user should know
 
 
 def summarise(
-    expected: Expected, why: str, guarantees: Sequence[Guarantee], policy: GroupPolicy | None = None
+    expected: Expected,
+    classes: Sequence[str],
+    shares: Floats,
+    why: str,
+    guarantees: Sequence[Guarantee],
+    policy: GroupPolicy | None = None,
+    costs: MeanCosts | None = None,
 ) -> str:
     """Say what to expect, why it was chosen, and what is guaranteed."""
     n = expected.n_cases
@@ -40,24 +35,99 @@ def summarise(
         f"({_range(expected.rejection_rate, n)}); about "
         f"{_number(n * expected.error_rate.estimate)} are decided wrongly "
         f"({_range(expected.error_rate, n)}).",
-        f"About {_percent(expected.confidence)} of batches this size fall in these ranges, if new "
+        f"About {short(expected.confidence)} of batches this size fall in these ranges, if new "
         "cases are like the training cases.",
+        describe_classes(classes, shares, n),
         why,
     ]
-    sentences += promises(guarantees)
+    sentences += describe_promises(guarantees)
     for guarantee in guarantees:
-        if guarantee.by is not None or guarantee.rate == "mean_cost":
+        if guarantee.by is not None:
             continue
-        estimate = getattr(expected, guarantee.rate).estimate
+        if guarantee.rate == "mean_cost":
+            estimate = costs.chosen.estimate if costs else 0.0
+            said = amount(estimate)
+        else:
+            estimate = getattr(expected, guarantee.rate).estimate
+            said = short(estimate)
         if estimate > guarantee.bound:
-            sentences.append(
-                f"The other cases suggest {_percent(estimate)}, which is more: the target was "
-                "barely met, so expect the higher rate."
-            )
+            sentences.append(f"The other cases suggest {said}, which is more: expect that rather.")
     if policy is not None and policy.reviewed:
         names = _listed(policy.reviewed)
         sentences.append(f"All cases of {names} go to review: nothing can be promised for them.")
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
+
+
+def describe_classes(classes: Sequence[str], shares: Floats, n: int) -> str:
+    """Say of each class, if they are few, how many are decided so, wrongly so, and missed."""
+    if len(classes) > MOST_CLASSES:
+        return ""
+    said = [
+        f"{_number(n * one.decided)} are decided as {name!r}, {_number(n * one.wrong)} of them "
+        f"wrongly, and of {_number(n * one.cases)} cases of this class {_number(n * one.missed)} "
+        "are decided otherwise"
+        for name, one in zip(classes, by_class(shares), strict=True)
+    ]
+    return f"By class: {'; '.join(said)}."
+
+
+class ClassShares(NamedTuple):
+    """What becomes of a class; shares of all cases."""
+
+    cases: float  # of the class
+    reviewed: float  # of the class
+    missed: float  # of the class, and decided otherwise
+    decided: float  # decided as this class
+    wrong: float  # of those, of another class
+
+
+def by_class(shares: Floats) -> list[ClassShares]:
+    """What becomes of each class, by the shares (K, K + 1) of all outcomes."""
+    decided, right = shares[:, :-1], shares.diagonal()
+    columns = (
+        shares.sum(axis=1), shares[:, -1], decided.sum(axis=1) - right,
+        decided.sum(axis=0), decided.sum(axis=0) - right,
+    )  # fmt: skip
+    return [ClassShares(*map(float, row)) for row in zip(*columns, strict=True)]
+
+
+def cautions(
+    classes: Sequence[str],
+    shares: Floats,
+    costs: MeanCosts | None,
+    limits: Sequence[Limit],
+    gap: tuple[float, float] | None = None,
+) -> list[str]:
+    """Say what to think of before a model is used: classes that it fails, reviews that pay more."""
+    said, nothing = [], shares[:, :-1].sum() < LEAST_PRICE
+    for name, one in zip(classes, by_class(shares), strict=True):
+        decided = one.cases - one.reviewed
+        if decided > 0 and one.missed > MOSTLY * decided:
+            said.append(
+                f"Careful: of the decided cases of class {name!r}, "
+                f"{short(one.missed / decided)} are decided otherwise."
+            )
+        elif one.cases > 0 and one.decided < HARDLY * one.cases and not nothing:
+            said.append(f"Careful: hardly any case is decided as {name!r}.")
+    if gap is not None:
+        said.append(
+            f"Many cases are alike and go to review together: {short(gap[0])} of the cases or "
+            f"{short(gap[1])}, nothing between."
+        )
+    if costs is not None and not limits:
+        if nothing:
+            said.append(
+                "Careful: every case goes to review, as no plan was found that is expected to cost "
+                "less at these prices."
+            )
+        elif costs.decide_all.estimate <= costs.chosen.estimate:
+            said.append(
+                f"Careful: deciding every case costs {amount(costs.decide_all.estimate)}, which is "
+                "no more than with this model."
+            )
+        elif costs.chosen.high >= costs.review_all:
+            said.append("It is not shown beyond chance that this costs less than reviewing all.")
+    return said
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -68,11 +138,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def reason(
-    targets: Sequence[Target], reject_cost: float, prices: str | None = None,
+    limits: Sequence[Limit], reject_cost: float, prices: str | None = None,
     costs: MeanCosts | None = None,
 ) -> str:  # fmt: skip
     """Say what was asked for; ``prices`` are those that were given, in words."""
-    limits = [target for target in targets if target.rate is not None or target.name == "max_cost"]
     said = [_asked(limits, priced=prices is not None)] if limits else []
     if prices is not None:
         said.append(prices)
@@ -84,36 +153,40 @@ def reason(
         said[-1] = f"{said[-1][:-1]}; this sends {some} ambiguous case to review."
     if costs is not None:
         said.append(
-            f"A case then costs {_amount(costs.chosen)} on average; if all were reviewed it would "
-            f"cost {_amount(costs.review_all)}, if all were decided {_amount(costs.decide_all)}."
+            f"A case then costs about {amount(costs.chosen.estimate)} on average "
+            f"({amount(costs.chosen.low)} to {amount(costs.chosen.high)}); if all were reviewed it "
+            f"would cost {amount(costs.review_all)}, if all were decided about "
+            f"{amount(costs.decide_all.estimate)}."
         )
     return " ".join(said)
 
 
-def matching_price(targets: Sequence[Target], reject_cost: float, prices: str | None) -> str:
+def matching_price(limits: Sequence[Limit], reject_cost: float, prices: str | None) -> str:
     """Say for which price of a review the limits give the same decisions; else nothing."""
-    asked = any(target.rate is not None for target in targets) and prices is None
-    if not (asked and LEAST_PRICE <= reject_cost < 1):
+    if not (limits and prices is None and LEAST_PRICE <= reject_cost < 1):
         return ""
     return f"The same decisions cost least if a review costs {reject_cost:.3g} of an error."
 
 
-def _asked(targets: Sequence[Target], priced: bool) -> str:
-    errors = any(target.rate != "rejection_rate" for target in targets)
+def _asked(limits: Sequence[Limit], priced: bool) -> str:
+    errors = any(limit.limits_errors for limit in limits)
     aim = f"with as few {'reviews' if errors else 'errors'} as possible"
-    said = " and ".join(f"{_most(target)} {_of_what(target)}" for target in targets)
+    alike: dict[str, list[Limit]] = {}
+    for limit in limits:
+        alike.setdefault(limit.parameter, []).append(limit)
+    said = " and ".join(f"{_most(some)} {_of_what(some[0])}" for some in alike.values())
     return f"You asked for at most {said}, {'at the lowest cost' if priced else aim}."
 
 
-def _most(target: Target) -> str:
-    if target.name == "max_cost":
-        return _amount(target.limit)
-    most = "" if target.highest is None else f" to {_percent(target.highest)}"
-    return f"{_percent(target.limit)}{most}"
+def _most(alike: Sequence[Limit]) -> str:
+    shares = sorted({float(limit.most or 0.0) for limit in alike})
+    if alike[0].rate == "mean_cost":
+        return amount(shares[0])
+    return " to ".join(map(short, dict.fromkeys([shares[0], shares[-1]])))
 
 
-def _of_what(target: Target) -> str:
-    among = "the decided cases" if target.rate == "accepted_error_rate" else "all cases"
+def _of_what(limit: Limit) -> str:
+    among = "the decided cases" if limit.rate == "accepted_error_rate" else "all cases"
     some = among.replace("all ", "the ")
     return {
         "review_budget": "of the cases to review",
@@ -123,10 +196,10 @@ def _of_what(target: Target) -> str:
         "max_error_by_group": f"errors among {some} of a group",
         "review_budget_by_group": "of the cases of a group to review",
         "max_cost": "as the mean cost of a case",
-    }[target.name]
+    }[limit.parameter]
 
 
-def promises(guarantees: Sequence[Guarantee]) -> list[str]:
+def describe_promises(guarantees: Sequence[Guarantee]) -> list[str]:
     """Say all that is guaranteed, what is the same for several classes or groups once, and why."""
     if len(guarantees) < 2:
         return [said for one in guarantees for said in (promise(one), one.assumption)]
@@ -134,7 +207,7 @@ def promises(guarantees: Sequence[Guarantee]) -> list[str]:
     for one in guarantees:
         alike.setdefault((one.rate, one.bound, one.by), []).append(one)
     parts = [_promised(some) for some in alike.values()]
-    sure = _percent(guarantees[0].confidence)
+    sure = short(guarantees[0].confidence)
     said = f"With {sure} confidence all of this holds at once in the long run: {'; '.join(parts)}."
     counts = [one.n_cases for one in guarantees]
     few = f"{min(counts):,} to {max(counts):,}" if len(set(counts)) > 1 else f"{counts[0]:,}"
@@ -145,7 +218,7 @@ def promises(guarantees: Sequence[Guarantee]) -> list[str]:
 def promise(guarantee: Guarantee) -> str:
     """Say what is guaranteed."""
     return (
-        f"With {_percent(guarantee.confidence)} confidence {_promised([guarantee])} in the long "
+        f"With {short(guarantee.confidence)} confidence {_promised([guarantee])} in the long "
         f"run: {guarantee.n_cases:,} cases that the model has not seen prove it."
     )
 
@@ -154,7 +227,7 @@ def _promised(alike: Sequence[Guarantee]) -> str:
     """What is guaranteed for some classes or groups, or for all cases."""
     one = alike[0]
     if one.rate == "mean_cost":
-        return f"a case costs at most {_amount(one.bound)} on average"
+        return f"a case costs at most {amount(one.bound)} on average"
     names = ", ".join(str(other.value) for other in alike)
     cases, decided, wrong = "the cases", "the decisions", "are wrong"
     if one.by == "class":
@@ -170,19 +243,19 @@ def _promised(alike: Sequence[Guarantee]) -> str:
         "accepted_error_rate": f"of {decided} {wrong}",
     }[one.rate]
     each = " (for each of them)" if len(alike) > 1 else ""
-    return f"at most {_percent(one.bound)} {what}{each}"
+    return f"at most {short(one.bound)} {what}{each}"
 
 
-def advise(target: Target, margin: Margin) -> str:
+def advise(limit: Limit, margin: Margin) -> str:
     """Say how sure an allowed error is, and what to ask for in order to be surer."""
-    asked, sure = _percent(target.limit), _percent(margin.confidence)
+    asked, sure = short(float(limit.most or 0.0)), short(margin.confidence)
     said = "New cases exceed a limit like this about as often as not: to be "
     said += f"{sure} sure of {asked} in the long run"
     if margin.limit is None or margin.rejection_rate is None:
         return f"{said}, give more cases, or a higher limit."
     return (
         f"{said}, ask for {_rounded_down(margin.limit)}, which sends about "
-        f"{_percent(margin.rejection_rate)} of the cases to review."
+        f"{short(margin.rejection_rate)} of the cases to review."
     )
 
 
@@ -208,9 +281,11 @@ def _number(value: float) -> str:
     return "0" if value == 0 else f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
-def _amount(value: float) -> str:
+def amount(value: float) -> str:
+    """A mean cost, in three digits."""
     return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def _percent(share: float) -> str:
+def short(share: float) -> str:
+    """A share in percent, in three digits."""
     return f"{100 * share:.3g} %"

@@ -1,29 +1,26 @@
-"""The race of the models: repeatable, honest out of fold, the simplest of the best wins."""
+"""The choice of a model: repeatable, honest out of fold, the blend unless another is better."""
+
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from rejo import BlendClassifier, RejectClassifierCV
 from rejo._errors import RejoError
-from rejo.baselines.blend import BlendClassifier
+from rejo.baselines.blend import equal_share
 from rejo.datasets import make_synthetic_1
-from rejo.decisions import decide, uniform_prices
-from rejo.metrics import log_loss
-from rejo.selection import auto, race
-from rejo.selection.auto import (
-    Finalist,
-    NotSuited,
-    blend,
-    choose_model,
-    clearly_less,
-    simplest,
-)
-from rejo.selection.crossfit import cross_fit
-from rejo.selection.race import draw_rows
+from rejo.decisions import uniform_prices
+from rejo.metrics import Interval, log_loss
+from rejo.selection import NotSuited, choose_model, cross_fit, draw_rows, mean_cost, models
+from rejo.selection.models import Tried, best_of, blend
 
 FAST = ["logistic-posterior", "kernel-posterior"]
 
@@ -51,17 +48,21 @@ def test_the_estimator_is_ready_to_be_fitted(choice, data):
     assert set(fitted.predict(data[0])) <= {"low", "high", "ask"}
 
 
-def test_the_costs_are_those_of_the_posteriors_out_of_fold(choice, data):
+def test_losses_and_costs_are_those_of_the_cases_out_of_fold(data):
+    choice = choose_model(StandardScaler(), *data, models=FAST, class_order=["low", "high"])
     y = (data[1] == "high").astype(int)
     for entry in choice.tried:
-        if entry.crossfit is None:
-            continue
-        p = entry.crossfit.p
-        np.testing.assert_allclose(p.sum(axis=1), 1.0)
-        paid = [L[y, decide(p, L).decision].mean() for L in choice.prices]
-        assert entry.cost == pytest.approx(np.mean(paid))
+        cases = entry.cases
+        np.testing.assert_array_equal(cases.y, y)
+        np.testing.assert_allclose(cases.p.sum(axis=1), 1.0)
+        found = [mean_cost(cases.at_prices(L), L, 240) for L in choice.prices]
+        assert entry.cost == pytest.approx(tuple(np.mean(found, axis=0)))
+        share = equal_share(240, 2)  # no class is impossible, as far as 240 cases can tell
+        p = (1 - share) * cases.p + share / 2
         assert entry.log_loss == pytest.approx(log_loss(y, p, classes=[0, 1]))
-    assert [entry.cost for entry in choice.tried] == sorted(e.cost for e in choice.tried)
+    first, *others = choice.tried
+    assert first is choice.chosen
+    assert [e.log_loss for e in others] == sorted(e.log_loss for e in others)
 
 
 def test_every_case_is_judged_by_a_model_that_has_not_seen_it(data):
@@ -69,8 +70,7 @@ def test_every_case_is_judged_by_a_model_that_has_not_seen_it(data):
     rng = np.random.default_rng(0)
     noise = rng.permutation(y)  # nothing to learn: posteriors that had seen the case would know
     choice = choose_model(StandardScaler(), X, noise, models=["boosting-posterior"])
-    p, k = choice.crossfit.p, choice.crossfit.y
-    assert log_loss(k, p, classes=[0, 1]) > 0.6
+    assert choice.chosen.log_loss > 0.6
 
 
 def test_a_line_loses_where_no_line_separates(choice):
@@ -86,8 +86,8 @@ def test_it_is_repeatable(data):
     for found in (again, parallel):
         assert found.name == first.name
         assert [entry.cost for entry in found.tried] == [entry.cost for entry in first.tried]
-        np.testing.assert_array_equal(found.crossfit.p, first.crossfit.p)
-    assert not np.array_equal(other.crossfit.p, first.crossfit.p)
+        np.testing.assert_array_equal(found.chosen.cases.p, first.chosen.cases.p)
+    assert not np.array_equal(other.chosen.cases.p, first.chosen.cases.p)
 
 
 def test_groups_are_never_split(data):
@@ -95,7 +95,7 @@ def test_groups_are_never_split(data):
     groups = np.arange(len(y)) // 8
     choice = choose_model(StandardScaler(), X, y, models=["logistic-posterior"], groups=groups)
     for group in np.unique(groups):
-        assert len(np.unique(choice.crossfit.fold[groups == group])) == 1
+        assert len(np.unique(choice.chosen.cases.fold[groups == group])) == 1
 
 
 def test_classes_without_an_order():
@@ -107,7 +107,7 @@ def test_classes_without_an_order():
     choice = choose_model(
         StandardScaler(), X, names, models=some, ordered=False, prices=[uniform_prices(12, 0.9)]
     )
-    assert choice.crossfit.p.shape == (600, 12)
+    assert choice.chosen.cases.p.shape == (600, 12)
     model = choice.estimator.set_params(model__reject_cost=0.9).fit(X, names)
     assert set(model.predict(X)) <= {*names, "reject"}
     with pytest.raises(NotSuited, match="svm"):
@@ -119,7 +119,7 @@ def test_prices_that_data_replication_cannot_be_trained_for(data):
     choice = choose_model(
         StandardScaler(), *data, models=["svm", "logistic-posterior"], prices=prices
     )
-    assert choice.name == "logistic-posterior"
+    assert "svm" not in [entry.name for entry in choice.tried]
     assert "prices" in choice.left_out["svm"]
     with pytest.raises(NotSuited, match="prices"):
         choose_model(StandardScaler(), *data, models=["svm"], prices=prices)
@@ -128,20 +128,20 @@ def test_prices_that_data_replication_cannot_be_trained_for(data):
 
 def test_cases_are_drawn_for_the_first_legs(data, monkeypatch):
     legs = []
-    leg = race.Race.leg
+    leg = models.Race.leg
 
     def watched(self, runners, rows, n_folds):
         legs.append((len(rows), n_folds))
         return leg(self, runners, rows, n_folds)
 
-    monkeypatch.setattr(race, "LEGS", (50, 100))
-    monkeypatch.setattr(race.Race, "leg", watched)
+    monkeypatch.setattr(models, "LEGS", (50, 100))
+    monkeypatch.setattr(models.Race, "leg", watched)
     lines = []
     choose_model(StandardScaler(), *data, models=FAST, tell=lines.append)
     assert legs == [(50, 3), (100, 3), (240, 5)]
     assert len(lines) >= 3
     assert "left" in lines[-1]
-    monkeypatch.setattr(auto, "MANY", 200)
+    monkeypatch.setattr(models, "MANY", 200)
     choose_model(StandardScaler(), *data, models=FAST)
     assert legs[-1] == (240, 3)
 
@@ -171,66 +171,56 @@ def test_a_blend_is_no_worse_than_its_members_by_log_loss():
     assert weights["a"] == pytest.approx(weights["b"], abs=0.15)
 
 
-def finalists(costs, losses):
-    """Models with these costs (n,) by case; those without a log loss have no posteriors."""
+def tried(costs=None, **losses):
+    """Models with these log losses (n,) by case; without one they have no posteriors."""
     return [
-        Finalist(
-            name, None, {}, {}, object() if name in losses else None, cost,
-            losses.get(name, np.nan), 1.0,
-        )
-        for name, cost in costs.items()
-    ]  # fmt: skip
+        Tried(name.replace("_", "-"), None, {}, {}, None, loss, Interval(cost, 0.0, 1.0), 1.0)
+        for (name, loss), cost in zip(losses.items(), costs or [0.3] * len(losses), strict=True)
+    ]
 
 
-def test_the_simplest_of_the_best_wins():
+def test_the_blend_stays_unless_a_single_model_is_better_beyond_chance():
     rng = np.random.default_rng(0)
-    base = rng.uniform(size=400)
-    noisy = rng.permutation(base)
-
-    def pick(costs, losses):
-        return simplest(finalists(costs, losses))
-
-    names = ("logistic-posterior", "forest-posterior", "blend")
-    alike = dict.fromkeys(names, 0.5)
-    # Within half a percent, by cost and by log loss: the first in the catalogue.
-    assert pick({names[0]: base * 1.004, names[1]: base, names[2]: base}, alike) == names[0]
-    assert pick({names[0]: base * 1.02, names[1]: base, names[2]: base}, alike) == names[1]
-    # A cost that is lower by chance does not make up for worse posteriors ...
-    losses = dict(zip(names, (0.53, 0.51, 0.5), strict=True))
-    assert pick({names[0]: noisy * 0.99, names[1]: base, names[2]: base}, losses) == "blend"
-    # ... but one that is clearly lower does.
-    assert pick({names[0]: base * 0.9, names[1]: base, names[2]: base}, losses) == names[0]
-    # So it is for a learner without posteriors.
-    assert pick({"svm": base * 0.9, "blend": base}, {"blend": 0.5}) == "svm"
-    assert pick({"svm": noisy * 0.99, "blend": base}, {"blend": 0.5}) == "blend"
-    assert pick({"svm": base, "mlp": base * 0.99}, {}) == "mlp"
+    blend, noise = rng.uniform(size=400), rng.normal(size=400)
+    noise = (noise - noise.mean()) / noise.std()  # the standard error of its mean is 0.05
+    for gap, n, name in [
+        (-0.01, 400, "blend"), (0.09, 400, "blend"), (0.11, 400, "forest-posterior"),
+        (0.11, 100, "blend"),  # of cases that belong together
+    ]:  # fmt: skip
+        losses = {
+            "blend": blend,
+            "forest_posterior": blend - gap - noise,
+            "svm_posterior": blend + 1,
+        }
+        assert best_of(tried(**losses), n) == name
+    # What a case costs does not matter, unless some have no posteriors.
+    losses = {"logistic_posterior": blend, "blend": blend - 0.1}
+    assert best_of(tried([0.2, 0.3], **losses), 400) == "blend"
+    assert best_of(tried([0.2, 0.3, 0.1], **losses, svm=None), 400) == "svm"
+    assert best_of(tried(forest_posterior=blend - 0.001), 400) == "forest-posterior"
 
 
-def test_other_prices_need_no_other_race(choice, data):
-    prices = np.array([[0, 7.0, 0.5], [1.0, 0, 0.5]])
-    again = choice.at(prices)
-    direct = choose_model(
-        StandardScaler(), *data, models=FAST, prices=[prices], class_order=["low", "high"]
-    )
-    assert {entry.name: entry.cost for entry in again.tried} == pytest.approx(
-        {entry.name: entry.cost for entry in direct.tried}
-    )
-    assert again.name == direct.name
-    assert again.baselines["reviewing every case"] == pytest.approx(0.5)
-    assert choice.prices != again.prices
+@pytest.mark.parametrize("seed", range(3))
+def test_simple_is_the_best_single_model_and_blend_is_a_blend(data, monkeypatch, seed):
+    X, y = data
+    monkeypatch.setattr(models, "TRAINED", FAST)
+    rng = np.random.RandomState(seed)
+    rows = rng.permutation(len(y))[:120]
+    found = {
+        name: choose_model(StandardScaler(), X[rows], y[rows], models=[name], random_state=seed)
+        for name in ("simple", "blend")
+    }
+    assert found["blend"].name == "blend"  # whatever single models may say
+    assert isinstance(found["blend"].estimator["model"].estimator, BlendClassifier)
+    assert found["simple"].name in FAST
+    assert "blend" not in [entry.name for entry in found["simple"].tried]
+    assert found["simple"].chosen.log_loss == min(e.log_loss for e in found["simple"].tried)
 
 
 def test_curves_of_the_others_need_no_fit(choice):
     rows = choice.rival_curves([0.1, 0.3])
-    assert len(rows) == 2 * 5 * (sum(e.crossfit is not None for e in choice.tried) - 1)
+    assert len(rows) == 2 * 5 * (sum(e.cases is not None for e in choice.tried) - 1)
     assert all(0 <= row["R"] <= 1 and row["E"] <= 1 for row in rows)
-
-
-def test_what_is_clearly_less():
-    cost = np.random.default_rng(0).uniform(size=400)
-    assert clearly_less(cost - 0.01, cost + 0.01)
-    assert not clearly_less(cost, cost)
-    assert not clearly_less(cost, np.random.default_rng(1).permutation(cost))
 
 
 def test_a_blend_is_fitted_with_the_weights_of_the_race(data):
@@ -273,7 +263,7 @@ def test_a_class_in_one_group(data):
 def test_a_price_of_nothing(data):
     prices = [np.array([[0, 0.0, 0.1], [1.0, 0, 0.1]])]  # some errors cost nothing
     choice = choose_model(StandardScaler(), *data, models=["logistic-posterior"], prices=prices)
-    assert choice.chosen.cost == 0
+    assert choice.chosen.cost.estimate == pytest.approx(0, abs=1e-3)
 
 
 def test_all_steps_of_a_pipeline_take_part_in_the_race():
@@ -287,7 +277,59 @@ def test_all_steps_of_a_pipeline_take_part_in_the_race():
     losses = {entry.name: entry.log_loss for entry in choice.tried}
     assert losses["kernel-posterior"] < 0.5
     assert "logistic-posterior" in choice.left_out
-    honest = cross_fit(choice.estimator, X, y, cv=StratifiedKFold(5, shuffle=True, random_state=0))
-    assert log_loss(y, honest.p, classes=[0, 1, 2]) == pytest.approx(
-        choice.chosen.log_loss, rel=0.05
-    )
+    (entry,) = [entry for entry in choice.tried if entry.name == "kernel-posterior"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    honest = cross_fit(make_pipeline(StandardScaler(), entry.model), X, y, cv=folds)
+    assert honest.log_losses().mean() == pytest.approx(entry.log_loss)
+
+
+# ---- as an estimator ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def fast(monkeypatch):
+    """Two models to choose from."""
+    monkeypatch.setattr(models, "TRAINED", FAST)
+
+
+def test_auto_is_an_estimator_on_an_array_with_gaps(data, fast):
+    X, y = data[0].copy(), data[1]
+    X[::7, 0] = np.nan
+    model = RejectClassifierCV("auto", review_budget=0.2, random_state=0).fit(X, y)
+    assert model.rates_[0] == pytest.approx(0.2, abs=1 / 240)
+    assert model.choice_.name in (*FAST, "blend")
+    assert set(model.predict(X)) <= {"high", "low", model.reject_label_}
+    assert (model.predict(X) == y).mean() > 0.6
+    again = RejectClassifierCV("auto", review_budget=0.2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert not hasattr(pickle.loads(pickle.dumps(model)), "choice_")
+
+
+def test_auto_is_an_estimator_on_a_frame_with_words(data, fast):
+    X, y = data
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame["word"] = pd.Series(np.where(y == "high", "up", "down")).where(frame["a"] > 0.3, "either")
+    frame.loc[::11, "a"] = np.nan
+    model = RejectClassifierCV(
+        "auto", max_error=0.1, class_order=["low", "high"], reject_label="ask", random_state=0
+    ).fit(frame, y)
+    assert model.classes_.tolist() == ["low", "high"]
+    said = model.predict(frame)
+    assert set(said) <= {"low", "high", "ask"}
+    sure = frame["word"] != "either"
+    assert (said[sure] == y[sure]).mean() > 0.95
+    named = RejectClassifierCV(FAST[0], review_budget=0.2).fit(frame, y)
+    assert named.choice_.name == FAST[0]
+
+
+def test_a_model_by_name_is_refused_what_it_cannot_do(data, fast):
+    for params, fit, said in [
+        ({"param_grid": {"C": [1]}}, {}, "param_grid"),
+        ({}, {"sample_weight": np.ones(240)}, "sample_weight"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            RejectClassifierCV("auto", review_budget=0.2, **params).fit(*data, **fit)
+    with pytest.raises(ValueError, match="logistic"):
+        RejectClassifierCV("logistick", review_budget=0.2).fit(*data)
+    with pytest.raises(ValueError, match="reject_label"):
+        RejectClassifierCV(LogisticRegression(), review_budget=0.2, reject_label="ask").fit(*data)

@@ -1,0 +1,657 @@
+"""Which model is best for this table? Many are tuned on the same folds, and blended.
+
+All are tuned on a few cases, and what is not far behind goes on to more, until all cases are
+judged out of fold.  Posteriors do not depend on prices, so this one round gives the weights of a
+blend, the operating point, and what each model costs at any prices.  The blend is taken unless a
+single model is better beyond chance.  Learners by data replication are trained for one reject
+cost: they take part if they are asked for by name.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from rejo._errors import RejoError
+from rejo._html import table_html
+from rejo._io import percent, progress
+from rejo._typing import Floats, Indices
+from rejo.baselines import (
+    BlendClassifier,
+    ThresholdRejectClassifier,
+    believable,
+    learn_temperature,
+    learn_weights,
+    tempered,
+)
+from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
+from rejo.decisions import uniform_prices
+from rejo.estimators import encode_classes
+from rejo.metrics import Interval, tally
+from rejo.prices import reject_cost_of
+from rejo.selection.expected import independent_cases, mean_cost
+from rejo.selection.folds import (
+    Fold,
+    Splits,
+    alike,
+    check_cases,
+    described,
+    shuffled_folds,
+    split_cases,
+)
+from rejo.selection.out_of_fold import OutOfFold, best_points, joined, judge_fold, of_posteriors
+
+REJECT_COSTS = (0.08, 0.24, 0.4)  # at which models are compared if there are no prices
+MANY = 8_000  # cases above which three folds say enough
+LEGS = (1_000, 4_000)  # cases in the first legs; the last is run on all
+LEG_FOLDS = 3  # of the folds, in the first legs
+LOST = 1.25  # out of the race with a log loss above this times the lowest
+CALIBRATED = 1.005  # log loss up to this times that after calibration: a model stays as it is
+PRIOR = 50.0  # cases that equal weights in a blend count for
+LEAST_WEIGHT = 0.03  # in a blend; others are left out
+BEYOND = 2.0  # standard errors; on 22 tables, models better by one cost more than the blend
+
+
+class NotSuited(RejoError):
+    """A model that was asked for cannot be trained on these classes, or for these prices."""
+
+
+class Tried(NamedTuple):
+    """A model that was tuned on all cases."""
+
+    name: str  # in the catalogue
+    model: Any  # unfitted, tuned
+    params: dict[str, Any]  # tuned parameters
+    weights: dict[str, float]  # of the models in a blend, else empty
+    cases: OutOfFold | None  # all cases out of fold; None by boundaries
+    log_losses: Floats | None  # (n,) of the posteriors
+    cost: Interval[float]  # mean cost of a case, mean over the prices
+    seconds: float  # that a fit on all cases may take
+
+    @property
+    def log_loss(self) -> float:
+        """Mean log loss; NaN without posteriors."""
+        return np.nan if self.log_losses is None else float(self.log_losses.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was chosen, and what it was chosen from.
+
+    Parameters
+    ----------
+    name : str
+        The chosen model, by its name in the catalogue.
+    tried : list of Tried
+        Models that were tuned on all cases: the chosen one, then by log loss, or by cost if some
+        have no posteriors.
+    left_out : dict of {name: reason}
+        Models that were not.
+    prices : list of ndarray of shape (n_classes, n_classes + 1)
+        The cost of a case is the mean over these.
+    n_folds : int
+        Number of folds.
+    prepare : transformer
+        The step that prepares the cases, unfitted.
+    y : ndarray of int of shape (n_samples,)
+        True classes, as indices.
+
+    See Also
+    --------
+    choose_model : Choose.
+    """
+
+    name: str
+    tried: list[Tried]
+    left_out: dict[str, str]
+    prices: list[Floats]
+    n_folds: int
+    prepare: Any
+    y: Indices  # (n,)
+
+    @property
+    def chosen(self) -> Tried:
+        """The chosen one of those tried."""
+        return next(entry for entry in self.tried if entry.name == self.name)
+
+    @property
+    def estimator(self) -> Pipeline:
+        """The chosen model, unfitted; the steps are "prepare" and "model"."""
+        model = clone(self.chosen.model)
+        if len(self.prices) == 1 and self.chosen.cases is None:
+            model.set_params(reject_cost=reject_cost_of(self.prices[0]))
+        return Pipeline([("prepare", clone(self.prepare)), ("model", clone(model))])
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return len(self.y)
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """Mean cost of a case if all are reviewed and, with posteriors, if all are decided."""
+        found = {"reviewing every case": np.mean([L[self.y, -1] for L in self.prices])}
+        if (cases := self.chosen.cases) is not None:
+            everything = [
+                mean_cost(cases.at_prices(L).all_decided(), L).estimate for L in self.prices
+            ]
+            found["deciding every case"] = np.mean(everything)
+        return {way: float(cost) for way, cost in found.items()}
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "model": [METHODS[entry.name].label for entry in self.tried],
+            "chosen": ["yes" if entry.name == self.name else "" for entry in self.tried],
+            "log loss": [entry.log_loss for entry in self.tried],
+            "mean cost of a case": [entry.cost.estimate for entry in self.tried],
+        }
+        notes = [f"{way}: {cost:.4g}" for way, cost in self.baselines.items()]
+        notes += [f"Left out: {name} ({reason})" for name, reason in self.left_out.items()]
+        title = f"Choice of a model on {self.n_cases:,} cases, {self.n_folds} folds"
+        return table_html(title, columns, notes=notes)
+
+    def rival_curves(self, reject_costs: Iterable[float] | None = None) -> list[dict[str, Any]]:
+        """Rates of the models that were not chosen, as rows for a report or a picture.
+
+        By default the reject costs are 0.02, 0.06, and so on, as far as a review may pay.
+        """
+        rows = []
+        for entry in self.tried:
+            cases = entry.cases
+            if cases is None or entry.name == self.name:
+                continue
+            K, label = len(cases.classes), METHODS[entry.name].label
+            costs = np.arange(0.02, 1 - 1 / K, 0.04) if reject_costs is None else reject_costs
+            for cost in map(float, costs):
+                point = cases.at_prices(uniform_prices(K, cost))
+                rates = tally(point.decision, point.y, fold=point.fold)
+                rows += [
+                    {"method": label, "reject_cost": cost, "fold": f, "R": float(R), "E": float(E)}
+                    for f, (R, E) in enumerate(
+                        zip(rates.rejection_rate, rates.error_rate, strict=True)
+                    )
+                ]
+        return rows
+
+
+@described
+def choose_model(
+    prepare: Any,
+    X: Any,
+    y: Any,
+    *,
+    models: Iterable[str] | None = None,
+    prices: Sequence[Floats] | None = None,
+    class_order: Any = None,
+    ordered: bool = True,
+    reject_label: Any = None,
+    cv: int = 5,
+    groups: Any = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Choice:
+    """Tune several models on the same folds, blend them, and choose.
+
+    It is the blend, unless a single model has a log loss that is lower by more than two standard
+    errors of the difference.
+
+    Parameters
+    ----------
+    prepare : transformer
+        Turns ``X`` into standardised numbers; fitted once on each training part.
+    %X, y
+    models : iterable of str, default=None
+        Names in the catalogue; by default all that decide by posteriors and suit the table.
+        "blend" is the blend of them, whatever single models may say; "simple" is the best single
+        one.
+    prices : sequence of ndarray of shape (n_classes, n_classes + 1), default=None
+        What is said of costs is the mean over these prices; see :mod:`rejo.decisions`.  By default
+        an error costs 1 and a review 0.08, 0.24 and 0.4.
+    class_order : array-like of shape (n_classes,), default=None
+        Parameter of the models: the classes, lowest first.
+    ordered : bool, default=True
+        Whether three or more classes have an order.  If not, only models that need none are tried.
+    reject_label : label, default=None
+        Parameter of the models: the label of a rejection.
+    cv : int, default=5
+        Number of stratified, shuffled folds; at most three for more than 8,000 cases.
+    %groups
+    random_state : int, default=0
+        Shuffles the folds, and seeds the models.
+    %n_jobs
+    tell : callable, default=None
+        Called with a line of text at the start of each leg.
+
+    Returns
+    -------
+    choice : Choice
+        The chosen model, unfitted, and what it was chosen from.
+
+    See Also
+    --------
+    rejo.compare : Fair comparison of methods: the choice is optimistic about its own cost.
+    rejo.RejectClassifierCV : Choose a model, and find its operating point.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from rejo.datasets import make_synthetic_1
+    >>> from rejo.selection import choose_model
+    >>> X, y = make_synthetic_1(200, random_state=0)
+    >>> some = ["logistic-posterior", "kernel-posterior"]
+    >>> choose_model(StandardScaler(), X, y, models=some).name  # no line separates these classes
+    'kernel-posterior'
+    """
+    X, y, groups, _ = check_cases(X, y, groups, None, "choose_model")
+    classes, k = encode_classes(y, "sorted" if class_order is None else class_order)
+    K, n = len(classes), len(k)
+    ordered = ordered or K == 2
+    given = None if prices is None else [np.asarray(L, dtype=np.float64) for L in prices]
+    prices = given or [uniform_prices(K, w) for w in REJECT_COSTS]
+    folds = split_stratified(min(cv, 3) if n > MANY else cv, X, k, groups, random_state)
+    n_features = clone(prepare).fit_transform(_safe_indexing(X, folds[0][0][:500])).shape[1]
+    problem = ProblemSize(K, n_features, n, random_state, ordered)
+    asked = None if models is None else [name.strip() for name in models]
+    methods, left_out = _entries(asked, problem, prices)
+    race = Race(
+        prepare, X, k, K, folds, prices,
+        random_state=random_state, n_jobs=n_jobs, tell=tell or (lambda _: None),
+    )  # fmt: skip
+    runners, lost = race.run([Runner.of(method, problem) for method in methods])
+    fold = np.empty(n, dtype=np.intp)
+    for f, (_, test) in enumerate(folds):
+        fold[test] = f
+    about = {"fold": fold, "classes": classes, "y": k, "rows": np.arange(n)}
+    size = independent_cases(n, None, groups)
+    blends = asked is None or "blend" in asked or ("simple" not in asked and len(asked) > 1)
+    tried = _tried(race, runners, about, size, blends, least=1 if asked == ["blend"] else 2)
+    for entry in tried:
+        names = entry.model.get_params()
+        labels = [key for key in names if key.rpartition("__")[2] == "class_order"]
+        entry.model.set_params(**dict.fromkeys(labels, classes.tolist()), reject_label=reject_label)
+    name = "blend" if asked == ["blend"] else best_of(tried, size)
+    by_loss = all(entry.cases is not None for entry in tried)
+    key = (lambda e: e.log_loss) if by_loss else (lambda e: e.cost.estimate)
+    tried.sort(key=lambda entry: (entry.name != name, key(entry)))
+    return Choice(name, tried, left_out | lost, list(prices), len(folds), prepare, k)
+
+
+def best_of(tried: Sequence[Tried], size: float) -> str:
+    """Name of the blend, unless a single model is better beyond chance.
+
+    That is so if its log loss is lower by more than two standard errors of the difference over
+    ``size`` independent cases.  Models that have no posteriors are compared by their cost.
+    """
+    if any(entry.log_losses is None for entry in tried):
+        return min(tried, key=lambda entry: entry.cost.estimate).name
+    best = min(tried, key=lambda entry: entry.log_loss)
+    blend = next((entry for entry in tried if entry.name == "blend"), best)
+    gap = blend.log_losses - best.log_losses  # type: ignore[operator]
+    return best.name if gap.mean() > BEYOND * gap.std() / np.sqrt(size) else blend.name
+
+
+def _entries(
+    asked: list[str] | None, problem: ProblemSize, prices: Sequence[Floats]
+) -> tuple[list[Method], dict[str, str]]:
+    """Methods that take part, and why others do not."""
+    K, n_features, n, _, ordered = problem
+    every = [name for name in TRAINED if METHODS[name].blended]
+    named = [name for name in asked or () if name not in ("blend", "simple")]
+    wanted = named if asked is not None and named == asked else [*dict.fromkeys([*named, *every])]
+    try:
+        find(named, K, ordered)
+    except ValueError as error:
+        raise NotSuited(str(error)) from None
+    # What a review costs where an error costs 1; None if errors or reviews differ in price.
+    relative = [reject_cost_of(L) for L in prices]
+    trainable = all(cost is not None and cost <= 0.5 for cost in relative)
+    methods, left_out = [], dict[str, str]()
+    for method in find(wanted):
+        unasked = method.name not in named
+        if not method.takes(K, ordered):
+            if not ordered and method.multiclass:
+                left_out[method.name] = "needs classes in an order"
+        elif not (method.blended or trainable):
+            left_out[method.name] = "cannot be trained for these prices"
+        elif unasked and method.max_samples and n > method.max_samples:
+            left_out[method.name] = f"slow on more than {method.max_samples:,} rows"
+        elif unasked and method.max_features and n_features > method.max_features:
+            left_out[method.name] = f"slow with more than {method.max_features} features"
+        else:
+            methods.append(method)
+    if not methods:
+        name, why = next(iter(left_out.items()), ("auto", "finds no model for these classes"))
+        raise NotSuited(f"{name!r} {why}.")
+    return methods, left_out
+
+
+def _tried(
+    race: Race, runners: list[Runner], about: dict[str, Any], size: float, blends: bool,
+    least: int,
+) -> list[Tried]:  # fmt: skip
+    """Calibrate the posteriors of each model, blend them, and say what each costs."""
+    y, n = race.k, len(race.k)
+    prior = PRIOR * n / size
+    tuned = {runner.name: runner.tuned() for runner in runners}
+    times = {runner.name: runner.seconds(n) for runner in runners}
+    best = {runner.name: runner.best for runner in runners}
+    parts: dict[str, Any] = {r.name: r.points_at[0].p for r in runners if r.by_posteriors}
+    found = []
+    for runner in runners:
+        if not runner.by_posteriors:
+            points = [replace(point, **about) for point in runner.points_at]
+            cost = _mean([mean_cost(p, L, size) for p, L in zip(points, race.prices, strict=True)])
+            name, own = runner.name, tuned[runner.name]
+            found.append(Tried(name, own, best[name], {}, None, None, cost, times[name]))
+    members_of = {name: {name: p} for name, p in parts.items()}
+    if blends and len(parts) >= least:
+        members_of["blend"] = parts
+    for name, members in members_of.items():
+        p, weights, temperature = blend(members, about["fold"], y, prior)
+        cases = of_posteriors(p, **about)
+        losses = cases.log_losses()
+        if name in parts:
+            own = of_posteriors(parts[name], **about)
+            if own.log_losses().mean() <= CALIBRATED * losses.mean():  # calibrated as it is
+                cases, weights, losses = own, {}, own.log_losses()
+        inner = tuned.get(name)
+        if weights:
+            inner = BlendClassifier(
+                [(member, tuned[member]) for member in weights],
+                weights=list(weights.values()),
+                temperature=temperature,
+            )
+        cost = _mean([mean_cost(cases.at_prices(L), L, size) for L in race.prices])
+        found.append(
+            Tried(
+                name, ThresholdRejectClassifier(inner), best.get(name, {}),
+                weights if name == "blend" else {}, cases, losses, cost,
+                sum(times[m] for m in weights or [name]),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _mean(costs: Sequence[Interval[float]]) -> Interval[float]:
+    return Interval(*(float(part) for part in np.mean(costs, axis=0)))
+
+
+def blend(
+    parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float = PRIOR
+) -> tuple[Floats, dict[str, float], float]:
+    """Posteriors (n, K) of a blend, each fold by what the others gave; weights, temperature."""
+    names, p = list(parts), np.array(list(parts.values()))  # (m, n, K)
+    w = learn_weights(p, y, prior=prior)
+    some = w >= min(LEAST_WEIGHT, w.max())
+    names, p = [name for name, kept in zip(names, some, strict=True) if kept], p[some]
+    w = learn_weights(p, y, prior=prior)
+    temperature = learn_temperature(np.tensordot(w, p, 1), y)
+    held_out = np.empty(p.shape[1:])
+    for f in range(fold.max() + 1):
+        mine = fold == f
+        others = learn_weights(p[:, ~mine], y[~mine], prior=prior)
+        mixed = np.tensordot(others, p, 1)
+        held_out[mine] = tempered(mixed[mine], learn_temperature(mixed[~mine], y[~mine]))
+    return believable(held_out, len(y)), dict(zip(names, w.tolist(), strict=True)), temperature
+
+
+# ---- the race -----------------------------------------------------------------------------
+
+
+@dataclass
+class Runner:
+    """A candidate: a model, and the points of its grid that are still in the race."""
+
+    method: Method
+    model: Any  # a plain classifier, or a learner by data replication
+    points: list[dict[str, Any]]
+    best: dict[str, Any] = field(default_factory=dict)  # the best point of the last leg
+    times: dict[int, float] = field(default_factory=dict)  # seconds of a fit, by number of cases
+    points_at: list[OutOfFold] = field(default_factory=list)  # tested cases, at the best point
+
+    @classmethod
+    def of(cls, method: Method, problem: ProblemSize) -> Runner:
+        """Build a method for a problem."""
+        model, grid, *_ = method.build(problem)
+        if method.blended:  # its own classifier gives the posteriors
+            model = model.estimator
+            grid = {key.removeprefix("estimator__"): values for key, values in grid.items()}
+        return cls(method, model, list(ParameterGrid(grid)))
+
+    @property
+    def name(self) -> str:
+        """Name in the catalogue."""
+        return self.method.name
+
+    @property
+    def by_posteriors(self) -> bool:
+        """Whether it is run for its posteriors, not for its decisions."""
+        return self.method.blended
+
+    def tuned(self) -> Any:
+        """Return the model at its best point, unfitted."""
+        return clone(self.model).set_params(**self.best)
+
+    @property
+    def n_fits(self) -> int:
+        """Number of fits in a fold; those that differ in the number of trees share one."""
+        shared = "max_iter" if hasattr(self.model, "staged_predict_proba") else ""
+        return len(alike(self.points, shared))
+
+    def seconds(self, n: int) -> float:
+        """Time that a fit on ``n`` cases may take, from those on fewer cases."""
+        before, last = [(0, 0.0), *self.times.items()][-2:]
+        slope = max(last[1] - before[1], 0.0) / max(last[0] - before[0], 1)
+        return last[1] + slope * max(n - last[0], 0)
+
+    def keep_best(self) -> None:
+        """Drop all points but the best; how many trees are best is asked again on more cases."""
+        rest = {key: value for key, value in self.best.items() if key != "max_iter"}
+        if hasattr(self.model, "staged_predict_proba"):
+            self.points = [point for point in self.points if rest.items() <= point.items()]
+        else:
+            self.points = [self.best]
+
+
+class Race:
+    """The cases, their folds, and the prices at which learners by boundaries are trained."""
+
+    def __init__(
+        self, prepare: Any, X: Any, k: Indices, n_classes: int, folds: Splits,
+        prices: Sequence[Floats], *, random_state: int | None, n_jobs: int | None,
+        tell: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.prepare, self.X, self.k, self.K = prepare, X, k, n_classes
+        self.folds, self.prices = folds, list(prices)
+        self.random_state, self.n_jobs, self.tell = random_state, n_jobs, tell
+        self._encoded: tuple[Indices, list[Fold]] | None = None  # of the last leg
+
+    def run(self, runners: list[Runner]) -> tuple[list[Runner], dict[str, str]]:
+        """Run all legs; who reached the end, with all cases out of fold, and why others did not."""
+        n, left_out = len(self.k), dict[str, str]()
+        sizes = [m for m in LEGS if m <= 0.7 * n]
+        if len(runners) > 1 or len(runners[0].points) > 1:
+            sizes = sizes or [n]
+        for m in sizes:
+            rows = np.arange(n) if m == n else draw_rows(self.k, m, self.random_state)
+            kinds = "1 kind" if len(runners) == 1 else f"{len(runners)} kinds"
+            self.tell(
+                f"Comparing {kinds} of model on {len(rows):,} of {n:,} cases{self._left(runners)}."
+            )
+            self.leg(runners, rows, LEG_FOLDS)
+            runners = self._still_in(runners, left_out)
+        names = ", ".join(runner.name for runner in runners)
+        self.tell(f"Cross-fitting on all {n:,} cases: {names}{self._left(runners)}.")
+        self.leg(runners, np.arange(n), len(self.folds))
+        for runner in runners:
+            order = np.argsort(runner.points_at[0].rows)  # every case once
+            runner.points_at = [cases.take(order) for cases in runner.points_at]
+        return runners, left_out
+
+    def leg(self, runners: list[Runner], rows: Indices, n_folds: int) -> None:
+        """Cross-fit all points on these rows, and keep the best of each."""
+        parts = [
+            (np.intersect1d(train, rows), np.intersect1d(test, rows))
+            for train, test in self.folds[:n_folds]
+        ]
+        # A few cases, in whole groups, may leave a fold with one class to learn from.
+        parts = [part for part in parts if len(np.unique(self.k[part[0]])) > 1]
+        folds = self._encode(rows, parts)
+        # What a review costs where an error costs 1, for learners that are trained for that.
+        costs = sorted({reject_cost_of(L) or 0.5 for L in self.prices})
+        # More threads than cores wait for each other, which takes far longer than the work.
+        threads = None if self.n_jobs in (None, 1) else 1
+        cells = [
+            delayed(_run_cell)(r.model, r.by_posteriors, r.points, fold, self.K, costs, threads)
+            for fold in folds
+            for r in runners
+        ]
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        done: list[tuple[float, Any]] = []
+        for cell in progress(parallel(cells), len(cells), "fitting"):
+            done.append(cell)
+            if len(done) == len(runners) and not runners[0].times:  # the first fold of all
+                spent = sum(seconds for seconds, _ in done)
+                for runner, (seconds, _) in zip(runners, done, strict=True):
+                    runner.times[len(rows)] = seconds / runner.n_fits
+                rest = spent * (n_folds - 1) / max(1, self.n_jobs or 1)
+                self.tell(f"One of {n_folds} folds is done{self._left(runners, rest)}.")
+        tested = np.concatenate([test for _, test in parts])
+        for i, runner in enumerate(runners):
+            mine = done[i :: len(runners)]
+            spent = sum(seconds for seconds, _ in mine)
+            runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
+            by_fold = [found for _, found in mine]  # of each fold, point and cost
+            points = [
+                [replace(joined(of), y=self.k[tested], rows=tested) for of in zip(*p, strict=True)]
+                for p in zip(*by_fold, strict=True)
+            ]
+            middle = costs[len(costs) // 2]
+            prices = None if runner.by_posteriors else uniform_prices(self.K, middle)
+            at = [[point[len(point) // 2]] for point in points]
+            (best,) = best_points(at, [prices])
+            runner.points_at, runner.best = points[best], runner.points[best]
+
+    def _encode(self, rows: Indices, parts: Splits) -> list[Fold]:
+        """Prepare the cases of each fold, once for all candidates and legs on the same rows."""
+        if self._encoded is None or not np.array_equal(self._encoded[0], rows):
+            self._encoded = rows, []
+        folds = self._encoded[1]
+        for train, test in parts[len(folds) :]:
+            steps = clone(self.prepare)
+            X_train = steps.fit_transform(_safe_indexing(self.X, train))
+            X_test = steps.transform(_safe_indexing(self.X, test))
+            folds.append(Fold(X_train, self.k[train], None, X_test))
+        return folds[: len(parts)]
+
+    def _still_in(self, runners: list[Runner], left_out: dict[str, str]) -> list[Runner]:
+        """Drop what is far behind, as it would be calibrated, and all but the best points."""
+        losses = {}
+        for runner in runners:
+            if runner.by_posteriors:
+                cases = runner.points_at[0]
+                p: Any = cases.p
+                p = tempered(p, learn_temperature(p, cases.y))
+                losses[runner.name] = float(of_posteriors(p, y=cases.y).log_losses().mean())
+        lowest, kept = min(losses.values(), default=np.nan), []
+        for runner in runners:
+            if losses.get(runner.name, 0.0) > LOST * lowest:
+                more = percent(losses[runner.name] / lowest - 1)
+                n = len(runner.points_at[0].y)
+                left_out[runner.name] = f"a log loss {more} higher on {n:,} cases"
+            else:
+                runner.keep_best()
+                kept.append(runner)
+        return kept
+
+    def _left(self, runners: list[Runner], rest: float = 0.0) -> str:
+        """Say how long the rest, the last leg and the final fit may take; at first nothing."""
+        n, jobs = len(self.k), max(1, self.n_jobs or 1)
+        if not runners[0].times:
+            return ""
+        some = [runner for runner in runners if runner.by_posteriors] or runners
+        last = sum(runner.seconds(n) for runner in some)
+        total = rest + last * (len(self.folds) / jobs + 1)
+        return f"; about {clock(total)} left"
+
+
+def _run_cell(
+    model: Any, by_posteriors: bool, points: list[dict[str, Any]], fold: Fold, n_classes: int,
+    costs: list[float], threads: int | None,
+) -> tuple[float, list[list[OutOfFold]]]:  # fmt: skip
+    """Seconds, and the test cases at each point and, by boundaries, each reject cost."""
+    start, classes = monotonic(), np.arange(n_classes)
+    if isinstance(model, Pipeline):  # all of its steps belong to the model
+        model = ThresholdRejectClassifier(model)
+        points = [{f"estimator__{k}": v for k, v in point.items()} for point in points]
+    with quiet(), threadpool_limits(threads):
+        found = judge_fold(model, points, fold, classes, costs=costs, posteriors=by_posteriors)
+    return monotonic() - start, found
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Points that do not converge, or that reject everything, lose by their score."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The model rejects", UserWarning)
+        yield
+
+
+def split_stratified(cv: int, X: Any, k: Indices, groups: Any, random_state: int | None) -> Splits:
+    """Return stratified, shuffled folds, of which every training part has two classes.
+
+    So there are at most as many as the second largest class has cases.
+    """
+    n_folds = min(cv, int(np.sort(np.bincount(k))[-2]))
+    if n_folds < 2:
+        raise RejoError(
+            "all cases but one are of one class, and cross-validation needs two of another",
+            parameter="y",
+            remedy="Give more cases of the other classes.",
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        folds = split_cases(shuffled_folds(n_folds, groups, random_state), X, k, groups)
+    if any(len(np.unique(k[train])) < 2 for train, _ in folds):
+        raise RejoError(
+            "a fold of whole groups leaves cases of one class only to learn from",
+            parameter="groups",
+            remedy="Give smaller groups, or more cases of the rare class in other groups.",
+        )
+    return folds
+
+
+def clock(seconds: float) -> str:
+    """Say a time in seconds or minutes."""
+    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{round(seconds / 60)} min"
+
+
+def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> Indices:
+    """Draw ``n`` cases, stratified by class, and up to ``least`` of each class; the rows ascend."""
+    labels, k = np.unique(np.asarray(y), return_inverse=True)
+    if len(k) <= n:
+        return np.arange(len(k))
+    random = np.random.RandomState(random_state)
+    counts = np.bincount(k, minlength=len(labels))
+    sizes, left = np.divmod(n * counts, len(k))
+    sizes[np.argsort(-left, kind="stable")[: n - sizes.sum()]] += 1  # largest remainders
+    sizes = np.maximum(np.minimum(counts, least), sizes)
+    drawn = [
+        random.permutation(np.flatnonzero(k == i))[:size] for i, size in enumerate(sizes.tolist())
+    ]
+    return np.sort(np.concatenate(drawn))

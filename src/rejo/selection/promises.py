@@ -1,0 +1,624 @@
+"""What can be promised about a rate, by cases that the candidates have never seen.
+
+Candidates are cuts in the ranking of a fitted learner.  They, and the order in which they are
+tested, are settled before anybody looks at the held-out cases.  If ``e`` of the ``n`` cases that
+count are bad, the true rate is at most ``beta.ppf(1 - delta, e + 1, n - e)`` with probability
+``1 - delta``, for any distribution of the data (Clopper and Pearson).
+
+All limits are tested together at each candidate: it passes if each of them is proved by itself, at
+the full confidence, for the candidate is bad as soon as one limit is broken, and the test of this
+one goes wrong with the probability ``delta`` at most (an intersection-union test).  The first
+candidate that fails is the last that is tested, so that all that passed keep all limits at once
+(fixed-sequence testing; Angelopoulos et al., Learn then Test).  Nothing is divided by the number of
+candidates or of limits.  Only if it is to be found out which groups can be promised anything at
+all, several sequences share the confidence.
+
+Of cases that belong together, one of each group counts in the exact test.  All of them count in a
+bet: ``z_g``, the mean over group ``g`` of ``bad - limit * counts``, has an expectation above 0 if
+the limit is broken, and then ``prod_g (1 - stake * z_g)`` reaches ``1 / delta`` with probability
+``delta`` at most.  Stakes, and which of the two tests is used, are settled beforehand, too.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betaln, gammaln, logit, ndtr, ndtri
+from scipy.stats import binom
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+
+from rejo._errors import RejoError
+from rejo._html import table_html
+from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
+from rejo._typing import Floats, Indices
+from rejo.metrics import (
+    binomial_p_values,
+    binomial_upper_bounds,
+    mean_upper_bound,
+    wilson_limits,
+)
+from rejo.selection.limits import Limit, count_limit, is_missing, members, name_limits
+from rejo.selection.out_of_fold import OutOfFold
+
+SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
+LEAST = 1e-6
+HARDLY = 0.01  # a chance
+FEW_BAD = 60  # cases, up to which their number is not taken as normal
+STEPS = np.array(
+    [1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9]
+)  # of round numbers
+# Shares of the highest stake, at which one group of errors ruins the gambler.
+STAKES = np.array([0.02, 0.04, 0.06, 0.09, 0.13, 0.18, 0.25, 0.33, 0.43, 0.55, 0.7, 0.85, 0.95])
+LITTLE = 0.05  # groups of each kind that are added before stakes are settled
+DRAWS = 200  # of groups, to choose between the tests
+SHARE, MOST_SHARE = 0.3, 0.5  # of the cases that are held out, at least and at most
+ENOUGH = 500  # cases: with more of them held out, promises of 5 % and more gain little
+SURE = 0.9  # that a group can be promised something
+MOST_LINES = 6  # sequences that share the confidence
+
+ASSUMPTIONS = {
+    "random": "This holds if new cases are drawn from the same population as these, independently "
+    "of each other.",
+    "one_each": "This holds for one case of a new group (a person, a thing) that is drawn from the "
+    "same population as these, and not for all cases of one group.",
+    "latest": "This holds as long as new cases are like the latest cases, which proved it.",
+    "latest_one_each": "This holds for one case of a new group (a person, a thing), as long as new "
+    "groups are like the latest, which proved it.",
+}
+
+
+class TargetUnattainable(RejoError):
+    """No candidate reaches the target; the message says what is attainable.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    attainable : float, default=nan
+        The lowest value of the rate that could be asked for.  With a confidence, it can be
+        promised; by cross-validation it is the best of many cuts, so expect more of new cases.
+    **parts : str
+        ``parameter`` that sets the target, and ``remedy``, what to do about it.
+
+    See Also
+    --------
+    RejectClassifierCV : Raises it.
+    rejo.metrics.cases_needed : How many cases a promise needs.
+    """
+
+    def __init__(self, problem: str, attainable: float = np.nan, **parts: Any) -> None:
+        super().__init__(problem, **parts)
+        self.attainable = attainable
+
+
+@storable
+class Guarantee(NamedTuple):
+    """With probability ``confidence`` over the data, the true rate is at most ``bound``.
+
+    If there are several, all of them hold at once with this probability.
+
+    Parameters
+    ----------
+    rate : {"rejection_rate", "error_rate", "accepted_error_rate", "mean_cost"}
+        What is bounded.
+    bound : float
+        The upper bound.
+    target : float or None
+        The limit that was asked for; None if the bound says what was found.
+    confidence : float
+        Probability, at least, that the bound holds.
+    n_cases : int
+        Calibration cases that count: all, or the decided ones.
+    n_candidates : int
+        Number of candidates from which the model was chosen.
+    by : {"class", "decision", "group"}, default=None
+        If it is about some of the cases: what distinguishes them.
+    value : str, default=None
+        The class or group.
+    rests_on : str, default="random"
+        How calibration cases were chosen; :attr:`assumption` says what follows.
+
+    See Also
+    --------
+    rejo.RejectClassifierCV : Gives guarantees if it has a ``confidence``.
+    rejo.metrics.binomial_upper_bound : The bound of a single rate.
+    """
+
+    rate: str
+    bound: float
+    target: float | None
+    confidence: float
+    n_cases: int
+    n_candidates: int
+    by: str | None = None
+    value: str | None = None
+    rests_on: str = "random"
+
+    @property
+    def assumption(self) -> str:
+        """What it rests on, in a sentence."""
+        return ASSUMPTIONS[self.rests_on]
+
+    def _repr_html_(self) -> str:
+        about = {} if self.by is None else {f"of {self.by}": [self.value]}
+        columns = {
+            "rate": [self.rate], **about, "at most": [self.bound], "asked for": [self.target],
+            "confidence": [self.confidence], "cases": [self.n_cases],
+        }  # fmt: skip
+        shares = {"confidence"} if self.rate == "mean_cost" else {*columns} - {"cases"}
+        return table_html("Guarantee", columns, shares=shares, notes=[self.assumption])
+
+    def _check_state(self) -> None:
+        """The name of a rate, shares or a cost, counts, and what it is about."""
+        rates = one_of("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost")
+        check_fields(self, rate=rates)
+        share = number() if self.rate == "mean_cost" else number(0.0, 1.0)
+        check_fields(
+            self,
+            bound=share,
+            target=maybe(share),
+            confidence=number(1e-9, 1 - 1e-15),
+            n_cases=count(0, 1 << 53),
+            n_candidates=count(1),
+            by=one_of(None, "class", "decision", "group"),
+            value=maybe(text()),
+            rests_on=one_of(*ASSUMPTIONS),
+        )
+        require((self.by is None) == (self.value is None), self, "it does not say what it is about")
+
+
+# ---- which cases are held out -------------------------------------------------------------
+
+
+def hold_out(
+    n_samples: int, size: float, random_state: Any, groups: Any = None, time: Any = None
+) -> tuple[Indices, Indices]:
+    """Choose calibration cases; return the rows to learn from, and these.
+
+    They are drawn at random or, with ``time`` (n,), the latest; with ``groups``, whole groups.
+    """
+    # Not stratified: calibration cases chosen by the class shares of the others would not be
+    # independent of the candidates, and the bound would not be exact.
+    rng = check_random_state(random_state)
+    names, group = np.arange(n_samples), np.arange(n_samples)
+    if groups is not None:
+        names, group = np.unique(np.asarray(groups), return_inverse=True)
+    if time is None:
+        train, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
+        if groups is None:
+            return train, held
+    else:
+        last = np.full(len(names), -1)
+        np.maximum.at(last, group, np.asarray(time))
+        _, held = _latest(last, size)
+    rows = np.flatnonzero(np.isin(group, held))
+    return np.flatnonzero(~np.isin(group, held)), rng.permutation(rows)
+
+
+def held_out_share(n: float) -> float:
+    """Share of ``n`` independent cases to hold out; nothing but their number counts."""
+    return min(MOST_SHARE, max(SHARE, ENOUGH / n))
+
+
+def one_each(together: Any) -> Indices:
+    """The first case of each group, of cases in random order."""
+    return np.sort(np.unique(together, return_index=True)[1])
+
+
+def _latest(time: Indices, size: float) -> tuple[Indices, Indices]:
+    """The earlier and the later cases; those of one moment stay together."""
+    ordered = np.sort(time)
+    since = ordered[min(len(time) - 1, int(np.ceil((1 - size) * len(time))))]
+    late = time >= since
+    if late.all():
+        raise ValueError(
+            "time leaves no earlier cases to learn from: too many have the first value. Give a "
+            "finer time, or lower calibration_size."
+        )
+    return np.flatnonzero(~late), np.flatnonzero(late)
+
+
+def order_in_time(time: Any, n: int) -> Indices | None:
+    """The order (n,) of the cases in time; equal times are equal."""
+    if time is None:
+        return None
+    if isinstance(time, str):
+        raise ValueError(
+            f"time must have a value for each of the {n} cases; got {time!r}. Give the column "
+            f"itself, such as table[{time!r}]."
+        )
+    values = np.asarray(time)
+    if values.dtype.kind in "OUS":
+        values = _moments(values)
+    if values.shape != (n,):
+        raise ValueError(f"time must have a value for each of the {n} cases; got {values.shape}.")
+    missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values.astype(float))
+    if missing.any():
+        raise ValueError(
+            f"time is missing for {int(missing.sum())} of {n} cases: leave these out, or fill in."
+        )
+    return np.unique(values, return_inverse=True)[1]
+
+
+def _moments(values: Any) -> Any:
+    """Numbers, or dates, that are objects of Python or text."""
+    if values.dtype.kind == "O":  # missing values of pandas have types of their own
+        gaps = np.array([is_missing(value) for value in values.ravel()], dtype=bool)
+        values = np.where(gaps.reshape(values.shape), None, values)
+    try:
+        return values.astype(np.float64)  # a year, or 20241231, is a number also as text
+    except (TypeError, ValueError):
+        pass
+    dates = _dates(values)
+    if dates is None:
+        odd = next((str(v) for v in values.ravel() if _dates(np.array([v])) is None), "text")
+        raise ValueError(f"time must be dates, such as 2024-12-31, or numbers; got {odd!r}.")
+    return dates
+
+
+def _dates(values: Any) -> Any:
+    """Values as dates; None if one is not a date."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # time zones are converted to UTC
+            # Not nanoseconds, which end in 2262: 9999-12-31 would be before 1970.
+            return values.astype("datetime64[us]")
+    except (TypeError, ValueError):
+        return None
+
+
+# ---- candidates, and the order of their tests ---------------------------------------------
+
+
+class Tests(NamedTuple):
+    """What is settled before the held-out cases are looked at."""
+
+    own: OutOfFold  # cases that candidates, and their order, come from
+    limits: Sequence[Limit]
+    prices: Floats | None
+    confidence: float
+    n_new: int  # number of held-out cases
+    given: Floats | None = None  # cuts to try, in place of every half a percent of reviews
+
+    def kept(self, reviewed: Sequence[int]) -> list[Limit]:
+        """The limits that remain if some groups are reviewed entirely."""
+        return [x for x in self.limits if x.by != "group" or x.member not in reviewed]
+
+    def line(self, reviewed: Sequence[int], limits: Sequence[Limit] | None = None) -> Floats:
+        """Candidates (m,) in the order of their tests, if some groups are reviewed entirely.
+
+        If reviews help to keep a limit: from the one that is likeliest to be proved to those with
+        fewer reviews.  Else, from the fewest reviews to more.
+        """
+        limits = self.kept(reviewed) if limits is None else limits
+        if not limits:
+            raise TargetUnattainable(
+                "no group has enough cases to promise anything",
+                parameter="small_groups", remedy="Give more cases, or a higher limit.",
+            )  # fmt: skip
+        cuts = self.cuts(limits, reviewed)
+        if not any(limit.limits_errors for limit in limits):
+            return cuts[::-1]
+        own = reviewing(self.own, reviewed)
+        kept = cuts[int(self.hopes(limits, own, cuts).argmax()) :]
+        if self.prices is not None and not reviewed:  # up to this cut, a review pays anyway
+            kept = kept[: max(1, int((kept <= own.price_cut).sum()))]
+        return kept
+
+    def lines(self, small: tuple[int, ...], review: bool) -> dict[tuple[int, ...], Floats]:
+        """Sequences of candidates, by the groups that are reviewed entirely.
+
+        There are several if it is open which groups can be promised anything.
+        """
+        lines = {small: self.line(small)}
+        if not review:
+            return lines
+        groups = {limit.member: limit for limit in self.kept(small) if limit.by == "group"}
+        own, cuts = reviewing(self.own, small), self.cuts(self.kept(small), small)
+        chances = {g: self.hope(limit, own, cuts)[0].max() for g, limit in groups.items()}
+        worst = sorted(groups, key=lambda g: (chances[g], g))
+        n_doubtful = sum(chance < SURE for chance in chances.values())
+        if not n_doubtful:
+            return lines
+        # Leave out the worst, the two worst, and so on: one more than the doubtful ones.
+        most = min(n_doubtful + 1, len(groups) - 1)
+        left_out = np.unique(np.linspace(1, most, MOST_LINES - 1).round().astype(int))
+        left_out = left_out[(left_out > 0) & (left_out < len(groups))]
+        more = [tuple(sorted([*small, *worst[:n]])) for n in left_out]
+        return lines | {groups: self.line(groups) for groups in more}
+
+    def cuts(self, limits: Sequence[Limit], reviewed: Sequence[int]) -> Floats:
+        """Candidates (m,) from many reviews to few, by shares of reviews out of fold."""
+        if all(limit.rate == "mean_cost" for limit in limits):
+            return np.array([self.own.price_cut])  # the lowest expected cost
+        cuts = self.given
+        if cuts is None:
+            own = self.own.take(~in_groups(self.own, reviewed)) if len(reviewed) else self.own
+            cuts = own.cuts_at(SHARES)
+        if self.prices is not None:  # limits count where prices would not keep them
+            if not any(limit.limits_errors for limit in limits):
+                cuts = np.maximum(cuts, self.own.price_cut)
+            elif all(limit.limits_errors for limit in limits):
+                cuts = np.minimum(cuts, self.own.price_cut)
+        return np.unique(cuts)
+
+    def hopes(self, limits: Sequence[Limit], own: OutOfFold, cuts: Floats) -> Floats:
+        """What speaks for each candidate (m,) to be proved to keep all limits by the new cases.
+
+        The logarithm of its probability; or, if there is hardly a chance for any, how low the
+        bounds may well be.
+        """
+        chance, margin = np.zeros(len(cuts)), np.full(len(cuts), np.inf)
+        for limit in limits:
+            p, distance = self.hope(limit, own, cuts)
+            chance += np.log(np.maximum(p, 1e-300))
+            margin = np.minimum(margin, distance)
+        return chance if chance.max() > np.log(HARDLY) else margin
+
+    def hope(self, limit: Limit, own: OutOfFold, cuts: Floats) -> tuple[Floats, Floats]:
+        """Probability (m,) that new cases prove a limit, and how low their bound may be."""
+        if limit.most is None:
+            return np.ones(len(cuts)), np.full(len(cuts), np.inf)
+        bad, total = count_limit(limit, own, cuts, smooth=True, prices=self.prices)
+        if limit.rate == "mean_cost":
+            assert self.prices is not None
+            paid = self.prices[own.y, own.decisions(cuts)]  # (m, n)
+            spread = paid.std(axis=1) / np.sqrt(self.n_new)
+            z = (limit.most - bad / total) / np.maximum(spread, 1e-300)
+            return ndtr(z - ndtri(self.confidence)), z
+        every = len(own.y) if own.weight is None else own.weight.sum()
+        new: Floats = np.round(total * self.n_new / float(every))
+        some = total > 0
+        if not some.any():  # nothing is known of it, so the other limits settle the order
+            return np.zeros(len(cuts)), np.full(len(cuts), np.inf)
+        rate = np.clip(bad[some] / total[some], 0.0, 1.0)
+        highest, level = np.ones(len(cuts)), max(2 * self.confidence - 1, 0.1)  # two-sided
+        highest[some] = wilson_limits(rate, np.maximum(new[some], 1e-9), level)[1]
+        margin = logit(limit.most) - logit(np.clip(highest, LEAST, 1 - LEAST))
+        return chance_of_proof(bad, total, new, limit.most, self.confidence), np.asarray(margin)
+
+
+def in_groups(cases: OutOfFold, groups: Sequence[int]) -> Any:
+    """Which cases (n,) are in one of these groups."""
+    none = np.zeros(len(cases.forced), dtype=bool)
+    return none if cases.group is None else np.isin(cases.group, groups)
+
+
+def reviewing(cases: OutOfFold, groups: Sequence[int]) -> OutOfFold:
+    """The same cases, those of these groups reviewed at any cut."""
+    if not len(groups):
+        return cases
+    return replace(cases, doubt=np.where(in_groups(cases, groups), np.inf, cases.doubt))
+
+
+def chance_of_proof(
+    bad: Floats, total: Floats, new: Floats, limit: float, confidence: float
+) -> Floats:
+    """Probability (m,) that ``new`` cases prove a limit, if ``bad`` of ``total`` others were bad.
+
+    They prove it if no more than ``most`` of them are bad.  Their number is beta-binomial, from
+    Jeffreys' prior; for many cases, nearly normal.
+    """
+    most = binom.ppf(1 - confidence, new, limit)
+    most = np.where(binom.cdf(most, new, limit) <= 1 - confidence, most, most - 1)  # or -1
+    a, b = bad + 0.5, np.maximum(total - bad, 0.0) + 0.5
+    mean = new * a / (a + b)
+    variance = mean * b / (a + b) * (1 + (new - 1) / (a + b + 1))
+    found = ndtr((most + 0.5 - mean) / np.sqrt(np.maximum(variance, 1e-12)))
+    few = (most <= FEW_BAD) & (most >= 0)
+    k = np.arange(FEW_BAD + 1)[:, None]
+    a, b, n = a[few], b[few], new[few]
+    log_p = gammaln(n + 1) - gammaln(k + 1) - gammaln(np.maximum(n - k, 0) + 1)
+    log_p = log_p + betaln(k + a, np.maximum(n - k, 0) + b) - betaln(a, b)
+    found[few] = np.where(k <= most[few], np.exp(log_p), 0.0).sum(axis=0)
+    return np.where(most < 0, 0.0, np.clip(found, 0.0, 1.0))
+
+
+# ---- proofs -------------------------------------------------------------------------------
+
+
+def prove(
+    tests: Tests, held_out: OutOfFold, small: tuple[int, ...], review: bool, rests_on: str
+) -> tuple[float, Floats, tuple[int, ...], list[Guarantee]]:
+    """Test candidates in the settled order on held-out cases; refuse if none passes.
+
+    With ``review``, groups that nothing is proved for may be sent to review.  Return the cut, all
+    candidates of its sequence, the groups that are reviewed entirely, and what is proved.
+    """
+    lines = tests.lines(small, review)
+    level = 1 - (1 - tests.confidence) / len(lines)
+    n_candidates = sum(map(len, lines.values()))
+    best, most_decided = None, -1.0
+    for reviewed, cuts in lines.items():
+        limits, new = tests.kept(reviewed), reviewing(held_out, reviewed)
+        own = reviewing(tests.own, reviewed)
+        proofs = [prove_limit(x, own, new, cuts, level, tests.prices) for x in limits]
+        at = int(np.cumprod([passed for passed, *_ in proofs], axis=1).all(axis=0).sum()) - 1
+        decided = float((new.decisions(cuts[at : at + 1]) >= 0).mean()) if at >= 0 else -1.0
+        if decided > most_decided:
+            guarantees = [
+                Guarantee(
+                    x.rate, float(bound[at]) if x.most is None else x.most, x.most,
+                    tests.confidence, int(total[at]), n_candidates, x.by, x.name, rests_on,
+                )
+                for x, (_, bound, total) in zip(limits, proofs, strict=True)
+            ]  # fmt: skip
+            best, most_decided = (float(cuts[at]), cuts, reviewed, guarantees), decided
+    if best is None:
+        raise _refusal(tests, small, held_out, rests_on)
+    return best
+
+
+def prove_limit(
+    limit: Limit, own: OutOfFold, new: OutOfFold, cuts: Floats, confidence: float,
+    prices: Floats | None,
+) -> tuple[Any, Floats, Floats]:  # fmt: skip
+    """Test one limit at each candidate; of cases that belong together, by what suits ``own``.
+
+    Return whether it is proved (m,), bounds (m,) by the exact test, and how many cases count (m,).
+    """
+    one = new if new.together is None else new.take(one_each(new.together))
+    bound, total = bounds_of(limit, one, cuts, confidence, prices)
+    most = np.inf if limit.most is None else limit.most
+    passed = bound <= most * (1 + 1e-9)
+    if new.together is None or limit.most is None or limit.rate == "mean_cost":
+        return passed, bound, total
+    n_new = len(one.forced)
+    scores, shares = group_scores(limit, own, cuts), (own.decisions(cuts) >= 0).mean(axis=1)
+    stakes = settle_stakes(scores, limit.most, n_new, confidence)
+    if prefers_bets(limit, own, cuts, scores, stakes, n_new, confidence, shares):
+        fresh = group_scores(limit, new, cuts)
+        won = np.log1p(-stakes * fresh).sum(axis=0) >= -np.log(1 - confidence)
+        return won, bound, np.full(len(cuts), float(n_new))
+    return passed, bound, total
+
+
+def _parts(limit: Limit, cases: OutOfFold, cuts: Floats) -> tuple[Any, Any]:
+    """Which cases (m, n) are bad at each cut, and which count."""
+    of, reviewed = members(limit, cases), cases.decisions(cuts) < 0
+    if limit.rate == "rejection_rate":
+        return reviewed & of, np.broadcast_to(of, reviewed.shape)
+    decided = ~reviewed & of
+    among_decided = limit.rate == "accepted_error_rate" or limit.by == "decision"
+    return decided & cases.wrong, decided if among_decided else np.broadcast_to(of, decided.shape)
+
+
+def group_scores(limit: Limit, cases: OutOfFold, cuts: Floats) -> Floats:
+    """Mean (n_groups, m) of ``bad - most * counts`` over what belongs together, at each cut."""
+    bad, counts = _parts(limit, cases, cuts)
+    _, index = np.unique(cases.together, return_inverse=True)
+    order = np.argsort(index, kind="stable")
+    starts = np.searchsorted(index[order], np.arange(index.max() + 1))
+    score = (bad - float(limit.most or 0.0) * counts)[:, order]
+    return np.asarray((np.add.reduceat(score, starts, axis=1) / np.bincount(index)).T)
+
+
+def settle_stakes(own: Floats, limit: float, n_new: int, confidence: float) -> Floats:
+    """Stakes (m,) by the scores (n, m) of groups that the model learned from, out of fold.
+
+    A little of a group that is all wrong, and of one that is all right, is added: nobody stakes all
+    on no errors.
+    """
+    n, m = own.shape
+    best, chosen = np.full(m, -np.inf), np.zeros(m)
+    for stake in STAKES / (1 - limit):
+        log = np.log1p(-stake * own)
+        ends = np.log1p(-stake * np.array([1 - limit, -limit]))
+        mean = (log.sum(axis=0) + LITTLE * ends.sum()) / (n + 2 * LITTLE)
+        square = ((log**2).sum(axis=0) + LITTLE * (ends**2).sum()) / (n + 2 * LITTLE)
+        spread = np.sqrt(n_new * np.maximum(square - mean**2, 1e-12) * (1 + n_new / n))
+        z = (n_new * mean + np.log(1 - confidence)) / spread
+        best, chosen = np.maximum(best, z), np.where(z > best, stake, chosen)
+    return chosen
+
+
+def prefers_bets(
+    limit: Limit, own: OutOfFold, cuts: Floats, scores: Floats, stakes: Floats, n_new: int,
+    confidence: float, shares: Floats,
+) -> bool:  # fmt: skip
+    """Whether bets on all cases decide more than one of each group, in groups drawn from ours.
+
+    Both see the same draws, so the comparison is fair though the model learned from these cases.
+    """
+    rng = np.random.RandomState(0)
+    _, index, sizes = np.unique(own.together, return_inverse=True, return_counts=True)
+    first, order = np.cumsum(sizes) - sizes, np.argsort(index, kind="stable")
+    bad, counts = _parts(limit, own, cuts)  # (m, n)
+    gains = np.zeros(DRAWS)
+    for i in range(DRAWS):
+        drawn = rng.randint(len(sizes), size=n_new)
+        won = np.log1p(-stakes * scores[drawn]).sum(axis=0) >= -np.log(1 - confidence)
+        rows = order[first[drawn] + (rng.uniform(size=n_new) * sizes[drawn]).astype(int)]
+        errors, total = bad[:, rows].sum(axis=1), counts[:, rows].sum(axis=1)
+        exact = binomial_p_values(errors, total, float(limit.most or 0.0)) <= 1 - confidence
+        decided = []
+        for passed in (won, exact):  # until the first that fails
+            n_passed = int(np.cumprod(passed).sum())
+            decided.append(shares[n_passed - 1] if n_passed else 0.0)
+        gains[i] = decided[0] - decided[1]
+    return bool(gains.mean() > 0)
+
+
+def bounds_of(
+    limit: Limit, cases: OutOfFold, cuts: Floats, confidence: float, prices: Floats | None
+) -> tuple[Floats, Floats]:
+    """Upper bounds (m,) for a rate, or a cost, at each candidate, and how many cases count."""
+    if limit.rate != "mean_cost":
+        bad, total = count_limit(limit, cases, cuts)
+        return binomial_upper_bounds(np.round(bad), np.round(total), confidence), total
+    assert prices is not None
+    low, high = float(prices.min()), float(prices.max())
+    paid = prices[cases.y, cases.decisions(cuts)]  # -1 is the last: a review
+    bounds = [float(mean_upper_bound(row, confidence, low, high)) for row in paid]
+    return np.array(bounds), np.full(len(cuts), float(len(cases.y)))
+
+
+def _refusal(
+    tests: Tests, reviewed: Sequence[int], held_out: OutOfFold, rests_on: str
+) -> TargetUnattainable:
+    """Say which limits the held-out cases do not prove, and what they would."""
+    latest = "latest " if rests_on.startswith("latest") else ""
+    own, new = reviewing(tests.own, reviewed), reviewing(held_out, reviewed)
+
+    def proved(limits: Sequence[Limit]) -> bool:
+        """Whether the first test passes: its order depends on the limits."""
+        first = tests.line(reviewed, limits)[:1]
+        found = (prove_limit(x, own, new, first, tests.confidence, tests.prices) for x in limits)
+        return all(passed[0] for passed, *_ in found)
+
+    return refusal(
+        tests.kept(reviewed), proved,
+        f"proved with {100 * tests.confidence:g} % confidence by {tests.n_new} {latest}calibration "
+        "cases",
+        "give more cases or less confidence",
+    )  # fmt: skip
+
+
+def refusal(
+    limits: Sequence[Limit], holds: Callable[[Sequence[Limit]], bool], how: str, remedy: str
+) -> TargetUnattainable:
+    """Say of limits that cannot be kept what round ones could be: ``holds`` says if they would."""
+    parts: dict[tuple[str, Any], list[int]] = {}  # one share for all classes is one limit
+    for j, limit in enumerate(limits):
+        parts.setdefault((limit.parameter, limit.most), []).append(j)
+
+    def lowest(among: list[Limit], raised: Sequence[int]) -> float | None:
+        for most in round_numbers(max(float(among[j].most or 0.0) for j in raised)):
+            tried = [x._replace(most=most) if j in raised else x for j, x in enumerate(among)]
+            if (most < 1 or among[raised[0]].rate == "mean_cost") and holds(tried):
+                return most
+        return None
+
+    said, base = [], list(limits)
+    for rows in parts.values():
+        own = [limits[j] for j in rows]
+        if not holds(own):
+            most = lowest(own, range(len(own)))
+            what = "nothing would do" if most is None else f"{most:g} would"
+            said.append(f"{name_limits(own)} cannot be {how}; {what}")
+            base = [x._replace(most=most or x.most) if j in rows else x for j, x in enumerate(base)]
+    several = len(parts) > 1
+    if several and not holds(base):
+        said = [f"{part}, by itself" for part in said]
+        said.append(f"{name_limits(base)} cannot all be {how}")
+        for rows in parts.values():
+            if (most := lowest(base, rows)) is not None:
+                said.append(f"if the rest stays, {base[rows[0]].parameter}={most:g} would")
+    # What would do alone, with the other limits as they are.
+    enough = {limits[rows[0]].parameter: lowest(list(limits), rows) for rows in parts.values()}
+    named = next((name for name, most in enough.items() if most is not None), limits[0].parameter)
+    attainable = enough.get(named)
+    return TargetUnattainable(
+        "; ".join(said), attainable=np.nan if attainable is None else attainable, parameter=named,
+        remedy=f"{'Raise a limit' if several else 'Raise it'}, or {remedy}.",
+    )  # fmt: skip
+
+
+def round_numbers(above: float) -> list[float]:
+    """Round numbers above one, rising, over three powers of ten."""
+    low = np.floor(np.log10(max(above, 1e-4)))
+    every = np.concatenate([STEPS * 10.0**k for k in (low, low + 1, low + 2, low + 3)])
+    return [float(f"{x:.3g}") for x in every if x > above * (1 + 1e-9)]
