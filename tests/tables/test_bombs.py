@@ -3,8 +3,11 @@
 import gzip
 import io
 import os
+import re
 import subprocess
 import sys
+import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -14,8 +17,9 @@ pytest.importorskip("resource")
 if not os.path.exists("/proc/self/status"):
     pytest.skip("needs the peak of memory from Linux", allow_module_level=True)
 
-from rejo.tables import TableEncoder, TableError, limits, read_chunks, read_table  # noqa: E402
-from rejo.tables.limits import COLUMNS  # noqa: E402
+from rejo.tables import TableEncoder, TableError, read_chunks, read_table  # noqa: E402
+from rejo.tables import errors as limits  # noqa: E402
+from rejo.tables.errors import COLUMNS  # noqa: E402
 
 MB = 1 << 20
 MOST = 700  # MB that a process may take at its peak; Python with pandas and pyarrow takes 180
@@ -151,13 +155,114 @@ def test_blanks_that_separate(check):
     check("chunks", bombs, ending=".csv", sep=" ")
 
 
+# ---- workbooks ----------------------------------------------------------------------------------
+
+SPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+KIND = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+RELATIONS = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
+ROWS_OF_A_SHEET = (
+    '<row r="1"><c r="A1" t="inlineStr"><is><t>id</t></is></c>'
+    '<c r="B1" t="inlineStr"><is><t>x</t></is></c></row>'
+)
+
+
+def workbook(inside=ROWS_OF_A_SHEET, sheets=1, method=zipfile.ZIP_DEFLATED, strings="", raw=None):
+    """Return a workbook whose sheets are all the same part."""
+    names = "".join(f'<sheet name="s{i}" sheetId="{i + 1}" r:id="r1"/>' for i in range(sheets))
+    sheet = f"<worksheet {SPACE}><sheetData>{inside}</sheetData></worksheet>"
+    parts = {
+        "_rels/.rels": f'<Relationships {RELATIONS}><Relationship Id="a" Type="{KIND}/'
+        'officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook {SPACE} xmlns:r="{KIND}"><sheets>{names}</sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships {RELATIONS}><Relationship Id="r1" Type="'
+        f'{KIND}/worksheet" Target="worksheets/s.xml"/></Relationships>',
+        "xl/sharedStrings.xml": f"<sst {SPACE}>{strings}</sst>",
+        "xl/worksheets/s.xml": sheet if raw is None else raw,
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in parts.items():
+            last = name.endswith("s.xml") and "sheets" in name
+            archive.writestr(name, content, method if last else zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def lying(data):
+    """Return the archive with a size of 100 bytes wherever it says that of the last part."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = archive.infolist()[-1].file_size.to_bytes(4, "little")
+    return data.replace(size, (100).to_bytes(4, "little"))
+
+
+NESTED = "<a>" * 9_000_000 + "</a>" * 9_000_000
+WORKBOOKS = {
+    "bz2": (lambda: lying(workbook(" " * (300 * MB), method=zipfile.ZIP_BZIP2)), "unusual way"),
+    "lzma": (lambda: workbook(method=zipfile.ZIP_LZMA), "unusual way"),
+    "a deflated part that lies": (lambda: lying(workbook(" " * (300 * MB))), "unpacks to more"),
+    "nested elements": (lambda: workbook(NESTED), "unpacks to more|damaged|sheet is empty"),
+    "fewer nested elements": (
+        lambda: workbook(NESTED[:27_000_000] + NESTED[-36_000_000:]),
+        "damaged|sheet is empty",
+    ),
+    "sheets on one part": (lambda: workbook(sheets=3000), "3,000 sheets; the limit is 1,000"),
+    "sheets on a large part": (
+        lambda: workbook('<row r="1"></row>' + " " * (50 * MB), sheets=900),
+        "damaged|the sheet is empty",
+    ),
+    "a long attribute": (
+        lambda: workbook(f'<row r="1" z="{"x" * (60 * MB)}"/>'),
+        "sheet is empty|damaged",
+    ),
+    "the last cell": (
+        lambda: workbook(ROWS_OF_A_SHEET + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
+        "too much memory",
+    ),
+    "string -1": (
+        lambda: workbook(ROWS_OF_A_SHEET + '<row r="2"><c r="A2" t="s"><v>-1</v></c></row>'),
+        "damaged",
+    ),
+    "a long string many times": (
+        lambda: workbook(
+            ROWS_OF_A_SHEET
+            + "".join(
+                f'<row r="{i + 2}"><c r="A{i + 2}" t="s"><v>0</v></c></row>' for i in range(99_999)
+            ),
+            strings=f"<si><t>{'x' * 100_000}</t></si>",
+        ),
+        "too much memory|more than 10 seconds",
+    ),
+}
+
+
+QUICK = ("lzma", "sheets on one part", "the last cell", "string -1")
+
+
+@pytest.mark.parametrize(
+    "what",
+    [what if what in QUICK else pytest.param(what, marks=pytest.mark.check) for what in WORKBOOKS],
+)
+def test_workbooks(tmp_path, what):
+    """An error within 20 seconds; the process that reads may take 3 GB, this one 700 MB."""
+    pytest.importorskip("python_calamine")
+    make, expected = WORKBOOKS[what]
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(make())
+    start = time.monotonic()
+    said, peak = read("chunks", path)
+    assert time.monotonic() - start < 20 + 2  # and to start Python
+    assert re.search(expected, said[0])
+    assert str(path) in said[0]
+    assert peak < MOST
+
+
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
         ("a" * (1 << 17), "2 rows"),
-        ("a" * ((1 << 17) + 1), "line 3: a cell is too long; the limit is 128 KB"),
+        ("a" * ((1 << 17) + 1), "a cell is too long; the limit is 128 KB"),
         ("é" * (1 << 16), "2 rows"),
-        ("é" * ((1 << 16) + 1), "line 3: a cell is too long; the limit is 128 KB"),
+        ("é" * ((1 << 16) + 1), "a cell is too long; the limit is 128 KB"),
     ],
 )
 def test_a_long_cell(tmp_path, cell, expected):
@@ -183,7 +288,7 @@ def test_many_columns(tmp_path):
 def test_a_row_of_many_lines(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,x\n1,2\n"' + "a\n" * (limits.ROW // 2) + '",3\n')
-    with pytest.raises(TableError, match="line 3: the row"):
+    with pytest.raises(TableError, match="line 3: a cell"):
         read_table(path)
 
 

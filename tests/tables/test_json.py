@@ -10,7 +10,7 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from rejo.tables import TableEncoder, TableError, read_chunks, read_table  # noqa: E402
-from rejo.tables.limits import FIELD, ROW  # noqa: E402
+from rejo.tables.errors import FIELD, ROW  # noqa: E402
 
 ROWS = [
     {"id": "007", "age": 31, "pay": 2.1, "since": "2020-01-31", "job": "clerk", "ok": True},

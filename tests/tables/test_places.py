@@ -2,7 +2,7 @@
 
 import pytest
 
-from rejo.tables.places import place_of
+from rejo.tables.sources import place_of
 
 pd = pytest.importorskip("pandas")
 

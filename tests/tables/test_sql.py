@@ -432,7 +432,7 @@ def test_files_that_are_not_databases(tmp_path):
 
 def test_without_sqlalchemy_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.raises(ImportError, match=r"rejo\[sql\]"):
+    with pytest.raises(ImportError, match=r"rejo\[tables\]"):
         read_table(f"sqlite:///{tmp_path}/a.db")
 
 
@@ -442,3 +442,29 @@ def test_dates_are_dates(server):
     )
     assert table.frame["d"].tolist() == [datetime.combine(date(2020, 1, 2), datetime.min.time())]
     assert table.frame["t"].tolist() == [datetime(2020, 1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("rows", ["WHERE x < 0", ""])
+def test_a_view_that_recurses_for_ever_ends(tmp_path, monkeypatch, rows):
+    """One gives no row, the other rows without end."""
+    monkeypatch.setattr("rejo.tables._sql.NEXT_ROWS", 1.0)
+    monkeypatch.setattr("rejo.tables._sql.ALL_ROWS", 2.0)
+    url = f"sqlite:///{tmp_path}/a.db"
+    view = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) SELECT x FROM r"
+    execute(url, f"CREATE VIEW v AS {view} {rows}")
+    encoder = TableEncoder().fit(pd.DataFrame({"x": [1.0, 2.0, 4.0]}))
+    for read in (read_table, lambda url: sum(map(len, read_chunks(url, encoder)))):
+        with pytest.raises(TableError, match="seconds for the next rows"):
+            read(f"{url}#v")
+
+
+@pytest.mark.parametrize("password", ["s3cr?t", "s3/cr", "s3@cr", "s3#cr", "s3:cr", "s3%3Fcr"])
+def test_no_part_of_a_password_is_shown(password):
+    pytest.importorskip("psycopg")
+    url = f"postgresql://u:{password}@127.0.0.1:1/d"
+    assert "s3" not in without_password(url)
+    assert "cr" not in without_password(url)
+    for read in (read_table, lambda url: check_output_format(f"{url}#t")):
+        with pytest.raises(TableError) as caught:
+            read(url)
+        assert "s3" not in str(caught.value)

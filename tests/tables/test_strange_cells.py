@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rejo.tables import TableEncoder
-from rejo.tables.strange_cells import Origin, describe_strange, origins
+from rejo.tables.doubts import Origin, describe_strange, origins
 from rejo.typical import Strange, Typical
 
 pd = pytest.importorskip("pandas")

@@ -397,7 +397,7 @@ def test_every_format_is_whole_or_absent(tmp_path, ending, old):
 
 
 def test_more_rows_than_a_sheet_has(tmp_path, monkeypatch):
-    monkeypatch.setattr("rejo.tables._excel_writer.ROWS", 3)
+    monkeypatch.setattr("rejo.tables._writer.ROWS", 3)
     with pytest.raises(TableError, match="2 rows"):
         written(tmp_path / "out.xlsx", DECISIONS)
     assert os.listdir(tmp_path) == []

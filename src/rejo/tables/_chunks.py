@@ -1,24 +1,53 @@
 """Read the columns that a model needs in chunks, for prediction on files of any size."""
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rejo.tables._bytes import name_of
-from rejo.tables._csv import CsvFile, open_csv
-from rejo.tables._csv_arrow import ArrowParser
-from rejo.tables._records import RowBlock
-from rejo.tables._typed import frames
-from rejo.tables.dates import ISO, order_of
-from rejo.tables.errors import TableError, check_columns
-from rejo.tables.marks import OTHER, decimal_of, have_fractions
-from rejo.tables.number_columns import shown_mark, unclear_words
-from rejo.tables.sources import open_typed, source_format
-from rejo.tables.spelling import spellings_known
-from rejo.tables.typed_cells import Cells, as_kind
-from rejo.tables.values import Words, frame_of, texts_of, words_of
+from rejo._typing import Floats
+from rejo.tables.dates import ISO, order_of, parse_dates, read_date
+from rejo.tables.doubts import check_table
+from rejo.tables.errors import PIECE, check_columns, check_unpacked, import_pandas, import_pyarrow
+from rejo.tables.numbers import (
+    OTHER,
+    decimal_of,
+    is_factor,
+    number,
+    plain_numbers,
+    shown_mark,
+    unclear_words,
+)
+from rejo.tables.pieces import RowGroup
+from rejo.tables.sources import CELL, Piece, Source, name_of, open_source
+from rejo.tables.values import (
+    NO_DATE,
+    SEVERAL,
+    Cells,
+    Gaps,
+    Share,
+    Unclear,
+    Unread,
+    are_strings,
+    cells,
+    cells_of,
+    frame_of,
+    known_spelling,
+    lengths_of,
+    no_words,
+    spellings_known,
+    spread,
+    texts_in,
+    word_of,
+)
+from rejo.tables.watch import Finding
+
+SPLIT = "If that is what it should hold, write it as several files, or as CSV."
+AS_WRITTEN = "\0as written: "  # before the name of a column that is a feature and text, too
+MOST_PIECES = 10  # row groups of many files that are compared with training
+PLAIN = {"number": {"decimal": ".", "unit": ""}, "date": {"format": ISO}}
 
 
 def read_chunks(
@@ -37,8 +66,13 @@ def read_chunks(
     exact: bool = False,
     sheet: str | None = None,
     query: str | None = None,
+    header: bool | int = True,
+    rename: Mapping[str, str] | None = None,
 ) -> Iterator[Any]:
     r"""Read the columns that a fitted encoder needs, in chunks; memory use does not grow.
+
+    What the training table was told about how to read it holds for this table too: words for
+    missing values, marks, spellings, the header, other names of columns.
 
     Parameters
     ----------
@@ -52,24 +86,27 @@ def read_chunks(
         Columns of ``text`` that the file may lack.
     rows : int, default=100_000
         Maximum number of rows in a chunk.
-    sep, decimal, encoding, missing, thousands
+    sep, decimal, encoding, thousands
         As for :func:`read_table`; this file need not be written like the training table.
+    missing : iterable of str, default=()
+        As for :func:`read_table`, besides those of training.
     words : iterable of str, default=()
         Of no effect, as the kinds of the columns are known: the same options then suit training
         and prediction.
-    exact, sheet, query
-        As for :func:`read_table`.
+    exact, sheet, query, header, rename
+        As for :func:`read_table`. The header is the first row that has the names of all columns
+        that are needed, unless ``header`` says otherwise.
 
     Yields
     ------
     DataFrame
         Columns of the encoder, then those of ``text``.  The index numbers the data rows from 0.
-        A column of ``text`` that the encoder uses is of the encoder's kind.  A file without rows
-        gives one empty frame.
+        A column of ``text`` that the encoder uses is of the encoder's kind; as it is written, it
+        has ``AS_WRITTEN`` before its name.  A file without rows gives one empty frame.
 
         A cell that is not the number or date that it must be stays a string; see
-        :meth:`TableEncoder.check`.  If a few rows of a CSV file have too many or too few fields,
-        ``frame.attrs["ragged"]`` gives their numbers of fields by index.
+        :meth:`TableEncoder.check`.  Rows that cannot be right, such as one with too many fields,
+        are in ``frame.attrs["doubts"]`` by index.
 
     Raises
     ------
@@ -96,174 +133,280 @@ def read_chunks(
     ['001', '002'] [[-1.3, 1.0], [-0.2, 0.0]]
     ['003'] [[0.9, 0.0]]
     """
-    kept = [text] if isinstance(text, str) else list(dict.fromkeys(text))
-    may_lack = {optional} if isinstance(optional, str) else set(optional)
     if rows < 1:
         raise ValueError(f"rows must be a positive integer, got {rows!r}")
-
-    def kinds_of(name: str, there: list[str]) -> dict[str, str]:
-        """Return the columns to read, and what they hold."""
-        needed = [column for column in kept if column in there or column not in may_lack]
-        check_columns(name, [*encoder.kinds_, *needed], there)
-        return {**dict.fromkeys([*encoder.kinds_, *needed], "text"), **encoder.kinds_}
-
-    known = {} if exact else getattr(encoder, "learnt_", {})  # a model may come without an encoder
-    spelled = {
-        name: spellings_known(learnt["categories"])
-        for name, learnt in known.items()
-        if "categories" in learnt
-    }
-    learnt = getattr(encoder, "learnt_", {})
-    usual = {name: found["fill"] for name, found in learnt.items() if "fill" in found}
+    kept = [text] if isinstance(text, str) else list(dict.fromkeys(text))
+    may_lack = {optional} if isinstance(optional, str) else set(optional)
+    told = getattr(encoder, "reading_", {})  # a model may come without an encoder
+    gone = [missing] if isinstance(missing, str) else list(missing)
     mark = decimal_of(decimal, thousands, name_of(path))
-    if (format := source_format(path, sheet, query)) != "csv":
-        with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as file:
-            kinds = kinds_of(file.name, file.names)
-            yield from frames(
-                file, kinds, encoder.written_, rows,
-                decimal=mark, missing=missing, spelled=spelled, usual=usual,
-            )  # fmt: skip
-        return
-    with open_csv(path, sep=sep, decimal=mark, encoding=encoding, missing=missing) as csv:
-        kinds = kinds_of(csv.name, csv.names)
-        typist = _Typist(csv, kinds, encoder.written_, spelled, mark, usual)
-        block = None
-        for block in csv.blocks(rows, keep_ragged=True):
-            frame = typist.frame(block)
-            for start in range(0, len(frame), rows):
-                yield frame.iloc[start : start + rows]
-        if block is None:
-            yield typist.frame(RowBlock(b"", 0, 0))
+    if mark is None:
+        mark = decimal_of(told.get("decimal"), told.get("thousands"), name_of(path))
+    typist = _Typist(encoder, mark, Gaps.of([*gone, *told.get("missing", ())]),
+                     exact or told.get("exact", False))  # fmt: skip
+    need = [*typist.needed(), *(name for name in kept if name not in may_lack)]
+    if header is True and told.get("header", True) is False:
+        header = False
+    renamed = dict(told.get("rename", {})) | dict(rename or {})
+    with open_source(
+        path, sep=sep, encoding=encoding, sheet=sheet, query=query, header=header, rename=renamed,
+        needed=need,
+    ) as source:  # fmt: skip
+        there = [name for name in kept if name in source.names]
+        check_columns(source.name, need, [name for name in source.names if name])
+        yield from typist.frames(source, there, rows)
+
+
+def watch_files(
+    pieces: Sequence[RowGroup], encoder: Any, **reading: Any
+) -> tuple[list[Finding], Any]:
+    """Compare the first chunks of some row groups with training; return also one of the chunks."""
+    there = [piece for piece in pieces if piece.rows]
+    watch, some = encoder.watch(), None
+    for piece in there[:: max(1, len(there) // MOST_PIECES)]:
+        chunk = next(read_chunks(piece, encoder, **reading))
+        found = check_table(chunk, encoder.kinds_, encoder.written_, encoder.learnt_)
+        encoder.add_rows(watch, found.frame)
+        some = found.frame if some is None else some
+    return watch.findings(), some
 
 
 class _Typist:
-    """Turns blocks of rows into frames with typed columns.
+    """Turns pieces of a table into frames with typed columns.
 
-    How this file is written shows in its first block; what does not is as in training.
+    How this table is written shows in its first piece; what does not is as in training.
     """
 
-    def __init__(
-        self,
-        file: CsvFile,
-        kinds: dict[str, str],
-        written: dict[str, dict[str, str]],
-        spelled: dict[str, dict[str, str]],
-        decimal: str | None,
-        usual: dict[str, float],
-    ) -> None:
-        self.file, self.kinds, self.spelled = file, kinds, spelled
-        plain = {"number": {"decimal": ".", "unit": ""}, "date": {"format": ISO}}
+    def __init__(self, encoder: Any, decimal: str | None, gaps: Gaps, exact: bool) -> None:
+        self.kinds: dict[str, str] = dict(encoder.kinds_)
+        learnt = getattr(encoder, "learnt_", {})
+        self.gaps, self.decimal = gaps, decimal
         # Here, which may not be as in training.
-        self.written = {n: plain.get(kind, {}) | written.get(n, {}) for n, kind in kinds.items()}
-        self.decimal = decimal  # that the user gives
-        self.numbers = [name for name, kind in kinds.items() if kind == "number"]
-        self.text = [name for name, kind in kinds.items() if kind == "text"]
-        # Columns of numbers that pandas cannot read, or only with another decimal mark.
-        self.as_words: set[str] = set()
-        # Medians of training, for columns where they show that 2.100 may be two thousand.
-        self.usual = {} if decimal else dict(usual)
+        self.written = {
+            name: PLAIN.get(kind, {}) | encoder.written_.get(name, {})
+            for name, kind in encoder.kinds_.items()
+        }
+        self.spelled = {
+            name: {} if exact else spellings_known(known["categories"])
+            for name, known in learnt.items()
+            if "categories" in known
+        }
+        # Medians of training, which show that 2.100 may be two thousand.
+        self.usual = {name: known["fill"] for name, known in learnt.items() if "fill" in known}
+        self.clear: set[str] = set()  # columns whose decimal mark shows
         self.is_new = True
-        self.arrow = ArrowParser(file)
 
-    def frame(self, block: RowBlock) -> Any:
-        found = self._found(block)
-        frame = frame_of({name: self._column(found[name], name) for name in self.kinds}, block.row)
-        if block.ragged:
-            frame.attrs["ragged"] = {block.row + row: n for row, n in block.ragged.items()}
-        return frame
+    def needed(self) -> list[str]:
+        return list(self.kinds)
 
-    def _found(self, block: RowBlock) -> Any:
-        """Return columns as they were found: numbers, texts, words, or strings of pandas."""
-        numbers = [name for name in self.numbers if name not in self.as_words]
-        found: Any = self.arrow.columns(block, self.kinds, numbers)
-        if found is None:
-            found = self._parsed(block)
-        if self.is_new and block.data:
-            self.is_new = False
-            found = self._settle(block, found)
-        return found
+    def frames(self, source: Source, text: list[str], rows: int) -> Iterator[Any]:
+        both = [name for name in text if name in self.kinds]
+        self.kinds = {**dict.fromkeys([*self.kinds, *text], "text"), **self.kinds}
+        exact = [name for name, kind in self.kinds.items() if kind in ("text", "category")]
+        done = size = 0
+        nothing = {name: import_pyarrow().array([], "string") for name in self.kinds}
+        for piece in _at_least(source.pieces(list(self.kinds), exact, rows), Piece(0, nothing)):
+            if self.is_new and piece.n_rows:
+                self.is_new = False
+                self._settle(piece.columns)
+            columns = {name: self._column(name, piece.columns[name]) for name in self.kinds}
+            for name in both:
+                columns[AS_WRITTEN + name] = _texts(piece.columns[name])
+            frame = frame_of(columns, done)
+            sizes = np.full(piece.n_rows, CELL * len(self.kinds))
+            if source.size is not None:  # what is packed may hold long words many times
+                for name in (name for name in text if self.kinds[name] == "text"):
+                    sizes += lengths_of(piece.columns[name])
+                check_unpacked(size := size + int(sizes.sum()), source.size, source.name, SPLIT)
+            doubts = {done + row: found for row, found in piece.doubts.items()}
+            for start, end in _within(sizes, rows):
+                part = frame.iloc[start:end]
+                if doubts:
+                    part.attrs["doubts"] = doubts
+                yield part
+            done += piece.n_rows
 
-    def _parsed(self, block: RowBlock) -> Any:
-        """Return numbers where pandas reads them, and strings."""
-        # Words as objects: pandas would read TRUE and 007 as categories that are not strings.
-        names = list(self.kinds)
-        objects = dict.fromkeys(names, object)
-        numbers = {name: np.float64 for name in self.numbers if name not in self.as_words}
-        try:
-            return self.file.parse(block, names, {**objects, **numbers}, self.text, self.numbers)
-        except TableError:
-            raise
-        except (ValueError, TypeError):  # a cell is not a number as pandas reads them
-            found = self.file.parse(block, names, objects, self.text, self.numbers)
-        for name in numbers:
-            try:
-                self.file.parse(block, [name], {name: np.float64}, (), [name])
-            except (ValueError, TypeError):
-                self.as_words.add(name)
-        return found
+    # ---- how this table is written --------------------------------------------------------------
 
-    def _column(self, column: Any, name: str) -> Any:
-        kind = self.kinds[name]
-        if kind == "text":
-            return column if isinstance(column, np.ndarray) else texts_of(column)
-        if kind == "number" and not isinstance(column, Words) and column.dtype == np.float64:
-            return np.asarray(column)
-        found, how = Cells(self._words(column)), self.written[name]
-        mark, spelled = how.get("decimal", "."), self.spelled.get(name, {})
-        return as_kind(found, kind, how, mark, spelled, self.usual.get(name))
-
-    def _words(self, column: Any) -> Words:
-        return column if isinstance(column, Words) else words_of(column, self.file.missing)
-
-    # ---- how this file is written --------------------------------------------------------------
-
-    def _settle(self, block: RowBlock, found: Any) -> Any:
-        """Find the decimal marks of columns, and the order of day and month, in the first block."""
-        for name, kind in self.kinds.items():
-            if kind == "date":
-                words = self._words(found[name]).words
-                self.written[name]["format"] = order_of(words, self.written[name]["format"])
-        expected = {name: self.written[name]["decimal"] for name in self.numbers}
-        unclear = self.file.unclear(self.file.mark_columns(block)) if self.numbers else set()
-        sniffed = self.file.decimal
+    def _settle(self, columns: Mapping[str, Any]) -> None:
+        """Find the decimal marks of columns, and the order of day and month, in the first piece."""
         marks: dict[str, str] = {}  # that cells show
-        for name in self.numbers:
-            column = found[name]
-            if column.dtype != np.float64 or (name in unclear and expected[name] != sniffed):
-                mark = self._mark(block, name)
-            else:
-                fractions = have_fractions(np.asarray(column)).any()
-                mark = sniffed if fractions and name not in unclear else None
-            if mark:
+        for name, kind in self.kinds.items():
+            array = columns[name]
+            if kind not in ("number", "date"):
+                continue
+            how = self.written[name]
+            if kind == "date":
+                words = cells_of(array).known(self.gaps).words.words
+                self.written[name] = {"format": order_of(words, how["format"])}
+                continue
+            plain = plain_numbers(array, self.gaps) if are_strings(array.type) else None
+            if plain is not None and not plain.is_unclear:
+                if plain.mark:
+                    marks[name] = plain.mark
+                continue
+            words_here = cells_of(array).known(self.gaps).words
+            if words_here.words and (mark := shown_mark(words_here, how["decimal"])):
                 marks[name] = mark
+        self.clear = set(marks)
+        numbers = [name for name, kind in self.kinds.items() if kind == "number"]
+        expected = {name: self.written[name]["decimal"] for name in numbers}
         if self.decimal:
             expected = dict.fromkeys(expected, self.decimal)
         elif marks and all(mark != expected[name] for name, mark in marks.items()):
             # Written otherwise than the training table, also where no cell shows it.
             expected = {name: OTHER[mark] for name, mark in expected.items()}
-        again = False
-        for name in self.numbers:
+        for name in numbers:
             mark = marks.get(name) or expected[name]
-            if mark != sniffed and name not in marks and found[name].dtype == np.float64:
-                mark = self._mark(block, name) or mark
-            self.written[name]["decimal"] = mark
-            may_be = name in unclear or found[name].dtype != np.float64
-            is_unclear = may_be and name not in marks and self._is_unclear(block, name)
-            if not is_unclear:
-                self.usual.pop(name, None)
-            if mark != sniffed or is_unclear:
-                again |= name in unclear
-                self.as_words.add(name)
-        return self._parsed(block) if again else found
+            self.written[name] = self.written[name] | {"decimal": mark}
 
-    def _mark(self, block: RowBlock, name: str) -> str | None:
-        """Return the decimal mark that the cells of a column can only have; None without any."""
-        column = self.file.parse(block, [name], {name: object})[name]
-        return shown_mark(words_of(column, self.file.missing), self.written[name]["decimal"])
+    def _column(self, name: str, array: Any) -> Any:
+        kind = self.kinds[name]
+        if kind == "text":
+            return _texts(array)
+        if kind == "category":
+            words = known_spelling(
+                cells_of(array, as_text=True).known(self.gaps).words, self.spelled.get(name, {})
+            )
+            pd = import_pandas()
+            bare = [word.removeprefix(SEVERAL) for word in words.words]
+            return pd.Categorical.from_codes(words.codes, pd.Index(bare, dtype=object))
+        how = self.written[name]
+        if kind == "date":
+            return _as_dates(cells_of(array).known(self.gaps), how["format"])
+        usual = None if self.decimal else self.usual.get(name)
+        clear = usual is None or name in self.clear
+        column = None
+        if are_strings(array.type):
+            column = self._plain(array, how, clear)
+        column = column or cells_of(array).known(self.gaps)
+        return _as_numbers(column, how["decimal"], how["unit"], usual, clear)
 
-    def _is_unclear(self, block: RowBlock, name: str) -> bool:
-        """Return whether cells such as 2.100 may be thousands, though they were not in training."""
-        if name not in self.usual:
-            return False
-        words = words_of(self.file.parse(block, [name], {name: object})[name], self.file.missing)
-        return bool(unclear_words(words, self.written[name]["decimal"], self.usual[name]))
+    def _plain(self, array: Any, how: Mapping[str, str], clear: bool) -> Cells | None:
+        """Return a column of plain numbers; None if it must be looked at word by word."""
+        if how["unit"] and is_factor(how["unit"]):
+            return None
+        plain = plain_numbers(array, self.gaps, how["decimal"], look=not clear)
+        if plain is None or plain.is_unclear:
+            return None
+        return Cells(no_words(len(array)), plain.values)
+
+
+def _texts(array: Any) -> NDArray[np.object_]:
+    """Return a column as it is written."""
+    plain = are_strings(array.type) and not hasattr(array, "dictionary")
+    return texts_in(array) if plain else cells(cells_of(array, as_text=True).as_words())
+
+
+def _as_numbers(
+    column: Cells, decimal: str, unit: str, usual: float | None, clear: bool
+) -> NDArray[Any]:
+    """Return a column as numbers; a cell that is something else stays a string.
+
+    ``usual`` is the median of training, which settles whether 2.100 is two thousand, unless the
+    decimal mark is ``clear``, and whether 0.12 is 12 %.
+    """
+    same, others = column.numbers, Cells(column.words, dates=column.dates).without_gaps()
+    shares = unit == "%" and same is not None and _are_shares(same, usual)
+    if same is not None and not others.words and not shares:
+        return same
+    values: list[Any] = [number(word, decimal, unit) for word in others.words]
+    unclear = set() if clear or usual is None else unclear_words(others, decimal, usual)
+    values = [None if w in unclear else v for w, v in zip(others.words, values, strict=True)]
+    found = _with_unread(others, values, unclear, np.nan, "float64")
+    if same is not None:
+        rows = others.codes < 0
+        found[rows] = same[rows].tolist()
+        if shares:
+            there = np.flatnonzero(~np.isnan(same))
+            found = found.astype(object)
+            found[there] = [Share(word_of(share)) for share in same[there].tolist()]
+    return found
+
+
+def _as_dates(column: Cells, format: str) -> NDArray[Any]:
+    """Return a column as dates; a cell that is something else stays a string."""
+    same, others = column.dates, Cells(column.words, column.numbers).without_gaps()
+    if same is not None and not others.words:
+        return same
+    dates = parse_dates(others.words, format)
+    if same is None and not np.isnat(dates).any():
+        return spread(dates, others, NO_DATE)
+    unread = (others.words[i] for i in np.flatnonzero(np.isnat(dates)))
+    unclear = {word for word in unread if len(read_date(word)) > 1}
+    found = _with_unread(others, dates.tolist(), unclear, None, "datetime64[us]")
+    if same is not None:
+        rows = others.codes < 0
+        found[rows] = same[rows].tolist()
+    return found
+
+
+def _with_unread(
+    others: Any, values: list[Any], unclear: set[str], missing: Any, dtype: str
+) -> NDArray[Any]:
+    """Return a value for each cell, and the word itself where there is none."""
+    found = np.empty(len(values) + 1, dtype=object if None in values else dtype)
+    found[:-1] = [
+        (Unclear if word in unclear else Unread)(word.removeprefix(SEVERAL))
+        if value is None
+        else value
+        for word, value in zip(others.words, values, strict=True)
+    ]
+    found[-1] = missing
+    return found[others.codes]
+
+
+def _are_shares(numbers: Floats, usual: float | None) -> bool:
+    """Return whether numbers are nearer to a hundredth of the percentage that is usual."""
+    there = np.abs(numbers[~np.isnan(numbers)])
+    return usual is not None and len(there) > 0 and 10 * float(np.median(there)) < abs(usual)
+
+
+def _at_least(pieces: Iterable[Piece], nothing: Piece) -> Iterator[Piece]:
+    empty = True
+    for piece in pieces:
+        yield piece
+        empty = False
+    if empty:
+        yield nothing
+
+
+def _within(sizes: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
+    """Cut rows of these sizes into limited parts; yield the first row and the end of each."""
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        before = ends[start - 1] if start else 0  # bytes
+        most = int(np.searchsorted(ends, before + PIECE, side="right"))
+        end = max(start + 1, min(start + rows, most))
+        yield start, end
+        start = end
+    if not len(sizes):
+        yield 0, 0
+
+
+class CsvStream(NamedTuple):
+    """A CSV file, which is given to :func:`rejo.tables.read_chunks` as a file is."""
+
+    path: str
+    rows: int
+    start: int = 0  # index of its first row among those of all files
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+def csv_stream(path: str | os.PathLike[str], **reading: Any) -> tuple[CsvStream, list[str]]:
+    """Count the rows of a CSV file, in bounded memory, and return the names of its columns too.
+
+    The options are those of :func:`rejo.tables.read_table`.
+    """
+    how = {k: reading[k] for k in ("sep", "encoding", "header", "rename") if k in reading}
+    with open_source(path, **how) as source:
+        names = [name for name in source.names if name]
+        rows = 0
+        for piece in source.pieces(names[:1], (), 100_000):
+            for row, doubt in piece.doubts.items():
+                raise source.refusal(rows + row, *doubt)
+            rows += piece.n_rows
+    return CsvStream(os.fspath(path), rows), names

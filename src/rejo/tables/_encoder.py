@@ -25,18 +25,20 @@ from rejo._state import (
     text,
 )
 from rejo._typing import Floats, Indices
-from rejo.tables import columns, series
+from rejo.tables import columns
 from rejo.tables.columns import DECADE
 from rejo.tables.dates import FORMATS, ISO
-from rejo.tables.doubts import Checked, check_table, like_given
+from rejo.tables.doubts import Checked, check_table, describe_strange, like_given, origins
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
-from rejo.tables.strange_cells import describe_strange, origins
+from rejo.tables.numbers import OTHER
 from rejo.tables.values import LARGEST
+from rejo.tables.watch import BINS, Watch
 
 BLOCK, SLAB = 1 << 16, 2048  # rows
 LONGEST_UNIT = 12  # letters
 AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 MOST_LETTERS = 1 << 24  # in the names of all columns of the output
+MOST_WORDS = 10_000  # for missing values, and other names
 
 
 @storable
@@ -52,8 +54,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     as a number, and the month on a circle.
 
     Left out are constant columns, columns without values, words that hardly repeat (names or free
-    text: more than 50, and more than half as many as there are rows), and whole numbers that count
-    the rows.
+    text: more than 50, and more than half as many as there are rows), whole numbers that count the
+    rows, and dates that order the rows, because new files have later ones.  If there are such
+    dates, others become ages at them, in days.
 
     Parameters
     ----------
@@ -69,6 +72,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for a column of dates, ``{"decimal": ..., "unit": ...}`` for numbers. It does not matter
         for columns that hold dates or numbers already, but :func:`read_chunks` reads by it.
         ``None``: what :func:`read_table` left in ``X.attrs``, else as Python writes them.
+    reading : dict, default=None
+        What was said about how to read the table, as in ``Table.reading``; :func:`read_chunks`
+        reads by it. Also ``time``, the column of dates that order the rows (``None``: there is
+        none; if it is not given, it is looked for), and ``keep``, columns that are features even
+        so.
+        ``None``: what :func:`read_table` left in ``X.attrs``.
 
     Attributes
     ----------
@@ -85,7 +94,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     learnt_ : dict of str to dict
         For numbers and dates ``fill``, ``center``, ``scale``, and ``low`` and ``high``, beyond
         which :meth:`check` doubts them; for words ``categories``, ``other``, and ``rare``, short
-        hashes of rare words; for all, ``missing``: whether values were missing in training.
+        hashes of rare words; for all, ``missing``: whether values were missing in training, and
+        ``bins``, how many cells were where. Dates have a ``role``: ``"time"`` if they order the
+        rows, ``"age"`` if they become ages.
+    reading_ : dict
+        How tables are read, with the column ``time`` that was found.
 
     Examples
     --------
@@ -110,12 +123,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "written_": mapping(text(), plain()),
         "left_out_": mapping(text(), text()),
         "learnt_": mapping(text(), plain()),
+        "reading_": mapping(text(), plain()),
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "scale": ["boolean"],
         "written": [dict, None],
+        "reading": [dict, None],
     }
 
     def __init__(
@@ -125,11 +140,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         min_count: int = 5,
         scale: bool = True,
         written: dict[str, dict[str, str]] | None = None,
+        reading: dict[str, Any] | None = None,
     ) -> None:
         self.max_categories = max_categories
         self.min_count = min_count
         self.scale = scale
         self.written = written
+        self.reading = reading
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how to encode each column of the DataFrame ``X``; ``y`` is ignored."""
@@ -138,16 +155,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not len(X):
             raise TableError("X has no rows to learn from")
         written = self._written(X)
+        reading = dict((X.attrs.get("reading") or {}) if self.reading is None else self.reading)
+        if not is_reading(reading):
+            raise ValueError(f"reading must say how a table is read, got {shown(reading)}")
+        found_kinds = {name: columns.kind_of(X[name]) for name in X.columns}
+        time, days = self._time(X, found_kinds, reading, written)
         kinds: dict[str, str] = {}
         learnt: dict[str, Any] = {}
         left_out: dict[str, str] = {}
-        for name in X.columns:
-            kind = series.kind_of(X[name])
-            found = self._learn(X[name], kind, written.get(name, {}))
+        for name, kind in found_kinds.items():
+            if name == time:
+                continue
+            found = self._learn(X[name], kind, written.get(name, {}), days)
             if isinstance(found, str):
                 left_out[name] = found
             else:
                 kinds[name], learnt[name] = kind, found
+        if time is not None:
+            if any(known.get("role") == "age" for known in learnt.values()):
+                kinds[time] = "date"
+                learnt[time] = columns.learn_number(days, False, self.min_count)
+                if isinstance(learnt[time], str):
+                    learnt[time] = dict(columns.NO_RANGE)
+                learnt[time] |= {"role": "time", "low": -LARGEST, "high": LARGEST, "bins": None}
+            else:
+                left_out[time] = "it orders the rows: new files have later dates"
         if not kinds:
             raise TableError(
                 "no column is usable: "
@@ -156,6 +188,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         self.kinds_, self.learnt_, self.left_out_ = kinds, learnt, left_out
+        self.reading_ = reading | {"time": time}
         self.written_ = {
             name: AS_PYTHON[kind] | {k: v for k, v in written.get(name, {}).items()
                                      if k in AS_PYTHON[kind]}
@@ -173,15 +206,36 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 )
         return given
 
-    def _learn(self, column: Any, kind: str, written: dict[str, str]) -> dict[str, Any] | str:
+    def _time(
+        self, X: Any, kinds: dict[str, str], reading: dict[str, Any], written: dict[str, Any]
+    ) -> tuple[str | None, Any]:
+        """Return the column of dates that order the rows, and the days (n,) of these."""
+        dates = [name for name, kind in kinds.items() if kind == "date"]
+        kept = reading.get("keep", ())
+        if "time" in reading:
+            dates = [name for name in dates if name == reading["time"]]
+        elif len(kinds) == 1:  # it is all there is
+            dates = []
+        for name in dates:
+            days = columns.as_days(X[name], written.get(name, {}))
+            moments = (days * 86_400e6).astype("datetime64[us]")
+            if "time" in reading or (name not in kept and columns.orders_the_rows(name, moments)):
+                return name, days
+        return None, None
+
+    def _learn(
+        self, column: Any, kind: str, written: dict[str, str], time: Any = None
+    ) -> dict[str, Any] | str:
         if kind == "category":
-            words = series.as_words(column)
+            words = columns.as_words(column)
             return columns.learn_category(*words, self.max_categories, self.min_count)
         if kind == "date":
-            return columns.learn_number(
-                series.as_days(column, written), self.scale, self.min_count, DECADE
-            )
-        values = series.as_floats(column, written)
+            days = columns.as_days(column, written)
+            days = days if time is None else time - days
+            found = columns.learn_number(days, self.scale, self.min_count, DECADE)
+            role = "" if time is None else "age"
+            return found if isinstance(found, str) else found | {"role": role}
+        values = columns.as_floats(column, written)
         if columns.counts_the_rows(values, column.index):
             return "row numbers"
         return columns.learn_number(values, self.scale, self.min_count)
@@ -193,7 +247,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         X = self._columns_of(X)
         widths = list(map(len, self._names_out()))
-        values = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
+        values = self._values(X)
         out = np.zeros((len(X), sum(widths)))
         for first in range(0, len(X), BLOCK):
             rows = slice(first, first + BLOCK)
@@ -206,6 +260,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         found = [
             [column]
             if kind == "category"
+            else []
+            if self.learnt_[name].get("role") == "time"
             else columns.encoded_numbers(column, kind, self.learnt_[name], farthest)
             for (name, kind), column in zip(self.kinds_.items(), values, strict=True)
         ]
@@ -254,11 +310,63 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_columns("X", self.kinds_, X.columns)
         return X
 
-    def _values(self, column: Any, kind: str) -> NDArray[Any]:
-        if kind == "category":
-            return columns.levels_of(*series.as_words(column), self.learnt_[column.name])
-        as_numbers = series.as_days if kind == "date" else series.as_floats
-        return as_numbers(column, self.written_[column.name])
+    def _values(self, X: Any) -> list[NDArray[Any]]:
+        """Return each column (n,) as numbers or days, or as levels of words."""
+        found: list[NDArray[Any]] = []
+        time = self._days(X)
+        for name, kind in self.kinds_.items():
+            known = self.learnt_[name]
+            if kind == "category":
+                found.append(columns.levels_of(*columns.as_words(X[name]), known))
+                continue
+            if kind == "number":
+                found.append(columns.as_floats(X[name], self.written_[name]))
+                continue
+            days = columns.as_days(X[name], self.written_[name])
+            found.append(time - days if known["role"] == "age" else days)
+        return found
+
+    def _days(self, X: Any) -> Any:
+        """Return the days (n,) of the dates that order the rows, if other dates need them."""
+        name = self.reading_["time"]
+        return columns.as_days(X[name], self.written_[name]) if name in self.kinds_ else None
+
+    def watch(self) -> Watch:
+        """Return what compares the columns of a new file with those of training."""
+        check_is_fitted(self)
+        known = {}
+        for name, learnt in self.learnt_.items():
+            if "categories" in learnt:
+                known[name] = {"words": learnt["categories"], "counts": learnt["bins"]}
+            elif learnt["bins"] is not None and learnt.get("role", "age"):
+                known[name] = learnt["bins"]
+        return Watch(known)
+
+    def add_rows(self, watch: Watch, X: Any) -> None:
+        """Add rows, of which every cell can be encoded, to what :meth:`watch` returned."""
+        n = len(X)
+        part = X.iloc[watch.rows(n)]
+        time = self._days(part)
+        found: dict[str, NDArray[Any]] = {}
+        for name in watch.columns:
+            kind, known = self.kinds_[name], self.learnt_[name]
+            if kind == "category":
+                found[name] = columns.count_levels(*columns.as_words(part[name]), known)
+            elif kind == "number":
+                found[name] = columns.as_floats(part[name], self.written_[name])
+            else:
+                found[name] = time - columns.as_days(part[name], self.written_[name])
+        watch.add(found, n)
+
+    def typical(self, column: str) -> list[Any]:
+        """Return values of a column that are usual: a low, a middle and a high one, or words."""
+        known = self.learnt_[column]
+        if "categories" in known:
+            return list(known["categories"][:3])
+        edges, counts = known["bins"]["edges"], np.cumsum(known["bins"]["counts"][:-1])
+        places = np.searchsorted(counts / max(counts[-1], 1), [0.1, 0.9])
+        ends = [edges[min(int(place), len(edges) - 1)] for place in places]
+        return [ends[0], known["fill"], ends[1]]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the output columns, such as ``age missing`` or ``job=clerk``.
@@ -319,6 +427,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         agree = agree and bool(kinds) and list(learnt) == list(kinds)
         agree = agree and set(written) == {name for name in kinds if kinds[name] in AS_PYTHON}
         require(agree, self, "its columns do not agree")
+        require(is_reading(self.reading_), self, "how tables are read is malformed")
+        time = [name for name, known in learnt.items() if known.get("role") == "time"]
+        require(time in ([], [self.reading_.get("time")]), self, "its dates do not agree")
+        ages = any(known.get("role") == "age" for known in learnt.values())
+        require(bool(time) == ages, self, "its dates do not agree")
         for name, how in written.items():
             fine = is_written(how) and how.keys() == AS_PYTHON[kinds[name]].keys()
             require(fine, self, f"how column {name!r:.40} is written is malformed")
@@ -352,7 +465,10 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> boo
     words = kind == "category"
     numbers = {"fill", "center", "scale", "low", "high"}
     entries = {"categories", "other", "rare"} if words else numbers
-    if type(learnt) is not dict or learnt.keys() != entries | {"missing"}:
+    entries = entries | {"missing", "bins"} | ({"role"} if kind == "date" else set())
+    if type(learnt) is not dict or learnt.keys() != entries:
+        return False
+    if learnt.get("role", "") not in ("", "age", "time"):
         return False
     if type(learnt["missing"]) is not bool:
         return False
@@ -360,15 +476,46 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> boo
         known, other = learnt["categories"], learnt["other"]
         fine = type(known) is list and type(other) is bool and _are_words(known)
         fine = fine and _are_marks(learnt["rare"], other)
+        fine = fine and _are_counts(learnt["bins"], len(known) + 3)
         return fine and len(known) <= max_categories and columns.n_levels(learnt) >= 2
     found = [learnt[entry] for entry in numbers]
     if not all(type(number) is float and abs(number) <= LARGEST for number in found):
         return False
     if not learnt["low"] <= learnt["fill"] <= learnt["high"]:
         return False
+    bins = learnt["bins"]
+    if learnt.get("role") == "time" and bins is None:
+        bins = {"edges": [], "exact": False, "counts": [0, 0]}
+    if not (type(bins) is dict and bins.keys() == {"edges", "exact", "counts"}):
+        return False
+    edges = bins["edges"]
+    fine = type(edges) is list and len(edges) <= BINS + 1 and type(bins["exact"]) is bool
+    fine = fine and all(type(edge) is float and abs(edge) <= LARGEST for edge in edges)
+    if not (fine and edges == sorted(edges) and _are_counts(bins["counts"], len(edges) + 2)):
+        return False
     days = kind == "number" or abs(learnt["fill"]) < 1e8
     same = scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0)
     return days and same and learnt["scale"] >= 1 / LARGEST
+
+
+def _are_counts(counts: Any, n: int) -> bool:
+    """Return whether these are numbers of cells in bins."""
+    if type(counts) is not list or len(counts) != n:
+        return False
+    return all(type(count) is int and 0 <= count <= 1 << 53 for count in counts)
+
+
+def is_reading(how: Any) -> bool:
+    """Return whether this says how a table is read."""
+    kinds: dict[str, Any] = {"missing": list, "decimal": str, "thousands": str, "exact": bool,
+                             "header": (bool, int), "rename": dict, "time": (str, type(None)),
+                             "keep": list}  # fmt: skip
+    if type(how) is not dict or not all(isinstance(how[k], kinds.get(k, ())) for k in how):
+        return False
+    words = [*how.get("missing", ()), *how.get("keep", ()), *how.get("rename", {}),
+             *how.get("rename", {}).values()]  # fmt: skip
+    marks = how.get("decimal", ".") in OTHER and how.get("thousands", ".") in (*OTHER, "'", " ")
+    return marks and all(type(word) is str for word in words) and len(words) <= MOST_WORDS
 
 
 def _are_marks(rare: Any, other: bool) -> bool:
@@ -388,7 +535,7 @@ def _are_words(values: list[Any]) -> bool:
 
 def _frame(X: Any) -> Any:
     """Return a DataFrame of pandas or polars as one of pandas, if its columns have names."""
-    X = series.as_pandas(X)
+    X = columns.as_pandas(X)
     if not (hasattr(X, "iloc") and hasattr(X, "attrs") and hasattr(X, "columns")):
         raise TypeError(f"X must be a pandas or polars DataFrame, got {type(X).__name__}")
     names = list(X.columns)

@@ -1,49 +1,91 @@
-"""Sheets of Excel files (.xlsx), read row by row.
+"""Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods): python-calamine reads them.
 
-A cell has the value that Excel saw last: a formula has its result, a merged cell its value in the
-first place.  Errors such as ``#N/A``, and formulas that were never computed, are missing values.
+It reads into memory, and a workbook comes from anywhere: the sizes of its parts are counted before
+it is opened, and it is read in a process of its own with a limit of memory and of time.  A cell has
+the value that was seen last: a formula has its result, a merged cell its value in the first place.
+Errors such as ``#N/A``, and formulas that were never computed, are missing values.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import json
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
+from threading import Timer
 from typing import Any, BinaryIO
 
-from rejo.tables._typed import Piece, TypedFile, row_pieces
-from rejo.tables._workbook import Odd, Row, Workbook
-from rejo.tables.errors import TableError, check_different, refuse_folder, shown
-from rejo.tables.limits import check_count
-from rejo.tables.typed_cells import day_word
-from rejo.tables.values import word_of
+from rejo.tables import _excel_process
+from rejo.tables.errors import (
+    PIECE,
+    TableError,
+    check_unpacked,
+    did_you_mean,
+    listed,
+    refuse_folder,
+    shown,
+)
+from rejo.tables.sources import LOOK, Piece, Source, Wanted, row_pieces
+from rejo.tables.values import day_word, word_of
 
-LOOK = 10  # rows in which a title above the table shows
+MEMORY = 3 << 30  # bytes that reading may take: a sheet of a million rows by 20 columns takes two
+UNPACKED = 1 << 30  # bytes of all parts of a file, unpacked
+PARTS = 10_000  # in an archive
+STEP = 1 << 16  # packed bytes at a time
+SECONDS, SECONDS_A_MB = 10.0, 1.0  # to read a file, and for each MB of it
+SPLIT = "If that is what it should hold, write it as several files, or as CSV."
+OLD = b"\xd0\xcf\x11\xe0"  # first bytes of a file of Excel before 2007, or with a password
 
 
-class ExcelFile(TypedFile):
+class ExcelSource(Source):
     """A sheet of a workbook, open."""
 
     format = "excel"
 
-    def __init__(self, stream: BinaryIO, path: str, sheet: str | None) -> None:
-        self.name = path
-        self._book = book = Workbook(stream, path)
-        found = book.sheet(sheet)
-        if len(book.sheets) > 1:
-            self.name = f"{path}, sheet {shown(found.name)}"
-        self.size = book.size
-        self._rows: Iterator[Row] = book.rows(found)
-        self.names, self._start = self._header()
-        self._odd: dict[str, dict[int, int]] = {"errors": {}, "formulas": {}}
+    def __init__(
+        self, path: Path, size: int, lines: Iterator[Any], sheet: str | None, wanted: Wanted
+    ) -> None:
+        self.name, self.size, self._lines = str(path), size, lines
+        about = next(lines, None) or {}
+        filled = about.get("filled")
+        if "error" in about or not about.get("sheets", True):
+            raise damaged(self.name, about.get("error") or "it has no sheet")
+        if filled is None:
+            raise TableError(
+                f"no sheet {shown(sheet)}",
+                where=self.name,
+                parameter="sheet",
+                remedy=f"{did_you_mean(sheet or '', about['sheets'])}The sheets are: "
+                f"{listed(about['sheets'])}",
+            )
+        if len(filled) > 1:
+            raise TableError(
+                f"several sheets are not empty: {listed(filled)}",
+                where=self.name,
+                parameter="sheet",
+                remedy=f"Name one, such as sheet={shown(filled[0])}.",
+            )
+        if len(about["sheets"]) > 1:
+            self.name = f"{path}, sheet {shown(filled[0])}"
+        self._rows = enumerate(chain.from_iterable(map(self._batch, self._lines)), start=1)
+        self.names, self._start = self._header(wanted)
 
-    def place(self, row: int, column: str) -> str:
-        return f"{self.name}, row {self._start + row + 1}, column {shown(column)}"
+    def _batch(self, found: Any) -> list[list[Any]]:
+        if isinstance(found, dict):
+            raise damaged(self.name, found["error"])
+        return list(found)
 
-    def pieces(
+    def place(self, row: int, column: str = "") -> str:
+        return super().place(self._start + row, column)
+
+    def _pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
-        places = {name: i for i, name in enumerate(self.names) if name}
+        places = {name: i for i, name in enumerate(self.own_names) if name}
         wanted = {name: places[name] for name in (places if columns is None else columns)}
 
         def taken(batch: list[list[Any]]) -> Mapping[str, list[Any]]:
@@ -51,68 +93,183 @@ class ExcelFile(TypedFile):
 
         return row_pieces(self._filled(), taken, exact, rows, self.place)
 
-    def remarks(self) -> dict[str, list[str]]:
-        said = {
-            "errors": "{} with an Excel error such as #N/A, read as missing",
-            "formulas": "{} with a formula that was never computed, read as missing; open the file "
-            "in Excel and save it",
-        }
-        found: dict[str, list[str]] = {}
-        for what, counts in self._odd.items():
-            for i, count in counts.items():
-                cells = f"{count:,} cell{'s' * (count > 1)}"
-                found.setdefault(self.names[i], []).append(said[what].format(cells))
-        return found
-
-    def _header(self) -> tuple[list[str], int]:
+    def _header(self, wanted: Wanted) -> tuple[list[str], int]:
         """Return the names of the columns, and the number of the row that has them."""
-        first = list(islice(self._rows, LOOK))
+        first = list(
+            islice((row for row in self._rows if any(c is not None for c in row[1])), LOOK)
+        )
         if not first:
             raise TableError(
                 "the sheet is empty", where=self.name, remedy="Its first row must name the columns."
             )
-        cells = first[0].cells
-        for row in first[1:] if len(cells) == 1 else []:
-            if len(row.cells) > 1:
-                raise TableError(
-                    f"row {first[0].number} has one cell, {shown(*cells.values())}, and row "
-                    f"{row.number} has {len(row.cells)}: a title seems to stand above the table",
-                    where=self.name,
-                    remedy="Delete the rows above the names of the columns.",
-                )
-        names = ["" if i not in cells else _name(cells[i]) for i in range(max(cells) + 1)]
-        check_count(len(names), self.name)
-        check_different(self.name, names)
-        self._rows = chain(first[1:], self._rows)
-        return names, first[0].number
+        cells = [[_name(cell) for cell in row] for _, row in first]
+        width = max(i + 1 for row in cells for i, cell in enumerate(row) if cell)
+        cells = [row[:width] for row in cells]
+        numbers = [number for number, _ in first]
+        # A row alone above a blank one is a title; others may have columns without a name.
+        apart = [b > a + 1 for a, b in zip(numbers, [*numbers[1:], 0], strict=True)]
+        rows = [row[:1] if far and not any(row[1:]) else row
+                for row, far in zip(cells, apart, strict=True)]  # fmt: skip
+        place = wanted.row(rows, numbers, self.name)
+        if wanted.header is False:
+            self._rows = chain(first, self._rows)  # type: ignore[assignment]
+            return [f"column {i + 1}" for i in range(width)], first[0][0] - 1
+        if (
+            place == 0
+            and sum(map(bool, cells[0])) == 1
+            and any(sum(map(bool, row)) > 1 for row in cells[1:])
+        ):
+            raise TableError(
+                f"row {numbers[0]} has one cell, {shown(max(cells[0]))}, and rows below it have "
+                "more: a title seems to stand above the table",
+                where=self.name,
+                parameter="header",
+                remedy="Give the number of the row that names the columns, such as header=3.",
+            )
+        if place:
+            self.skipped = (
+                f"the rows above row {numbers[place]} are left out, which begin "
+                f"{shown(next(filter(None, cells[0])))}"
+            )
+        self._rows = chain(first[place + 1 :], self._rows)  # type: ignore[assignment]
+        return cells[place], numbers[place]
 
     def _filled(self) -> Iterator[list[Any]]:
         """Yield a value for each name in every row, with blank rows up to the last that is not."""
-        named = [i for i, name in enumerate(self.names) if name]
-        width, done = len(self.names), self._start
-        for row in self._rows:
-            values = [row.cells.get(i) for i in range(width)]
-            if all(values[i] is None for i in named):
+        named = [i for i, name in enumerate(self.own_names) if name]
+        width, done = len(self.own_names), self._start
+        for number, row in self._rows:
+            if all(row[i] is None for i in named):
                 continue
-            for _ in range(done + 1, row.number):
+            for _ in range(done + 1, number):
                 yield [None] * width
-            for i, value in enumerate(values):
-                if isinstance(value, Odd):
-                    counts = self._odd[value.what]
-                    counts[i] = counts.get(i, 0) + 1
-                    values[i] = None
-            done = row.number
-            yield values
-
-
-@contextmanager
-def open_excel(path: Path, sheet: str | None) -> Iterator[ExcelFile]:
-    refuse_folder(path, str(path))
-    with path.open("rb") as stream:
-        yield ExcelFile(stream, str(path), sheet)
+            done = number
+            yield [datetime.fromisoformat(v[0]) if type(v) is list else v for v in row[:width]]
 
 
 def _name(value: Any) -> str:
-    if isinstance(value, datetime):
-        return day_word(value)
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return day_word(datetime.fromisoformat(value[0]))
     return value.strip() if isinstance(value, str) else word_of(value)
+
+
+@contextmanager
+def open_excel(path: Path, sheet: str | None, wanted: Wanted) -> Iterator[ExcelSource]:
+    """Open a sheet; the process that reads it ends with the context."""
+    refuse_folder(path, str(path))
+    try:
+        import python_calamine  # noqa: F401
+    except ImportError:
+        raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
+    size = _check(path)
+    with closing(_read(path, sheet or "", size)) as lines:
+        yield ExcelSource(path, size, lines, sheet, wanted)
+
+
+def damaged(name: str, reason: str) -> TableError:
+    """Return the error for a workbook that cannot be read."""
+    return TableError(
+        f"this is not an Excel file, or it is damaged ({reason})",
+        where=name,
+        remedy="Open it in Excel and save it again.",
+    )
+
+
+# ---- limits -----------------------------------------------------------------------------------
+
+
+def _check(path: Path) -> int:
+    """Refuse an archive whose parts are too many, too large or packed in unusual ways."""
+    with path.open("rb") as stream:
+        start, size = stream.read(4), stream.seek(0, 2)
+        if start == OLD and path.suffix.lower() == ".xls":
+            return size
+        if start != b"PK\x03\x04":
+            known = (
+                "an old Excel file, or one with a password" if start == OLD else "not an Excel file"
+            )
+            text = start.isascii() and b"\0" not in start and start != OLD
+            raise TableError(
+                f"this is {known}",
+                where=str(path),
+                remedy="If it is a CSV file, give it the ending .csv."
+                if text
+                else "Save it as .xlsx without a password, or as CSV.",
+            )
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                parts = archive.infolist()
+                if len(parts) > PARTS or len({part.filename for part in parts}) < len(parts):
+                    raise damaged(str(path), "it has too many parts, or one of them twice")
+                unpacked = 0
+                for part in parts:
+                    for data in _unpacked(stream, part):
+                        unpacked += len(data)
+                        check_unpacked(unpacked, size, str(path), SPLIT)
+                        if unpacked > UNPACKED:
+                            raise damaged(str(path), "it unpacks to more than 1 GB")
+                        if b"<!DOCTYPE" in data:
+                            raise damaged(str(path), "it defines a document type")
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
+                KeyError, ValueError, OSError) as error:  # fmt: skip
+            if isinstance(error, TableError):
+                raise
+            raise damaged(str(path), " ".join(str(error).split())[:120]) from None
+    return size
+
+
+def _unpacked(stream: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield what a part unpacks to, whatever the archive says about its size."""
+    stream.seek(part.header_offset)
+    head = stream.read(30)
+    stream.seek(sum(int.from_bytes(head[i : i + 2], "little") for i in (26, 28)), 1)
+    if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("it is packed in an unusual way")
+    unpack, left = zlib.decompressobj(-15), part.compress_size
+    while left > 0 and (data := stream.read(min(left, STEP))):
+        left -= len(data)
+        if part.compress_type == zipfile.ZIP_STORED:
+            yield data
+        while part.compress_type == zipfile.ZIP_DEFLATED and data:
+            yield unpack.decompress(data, PIECE)
+            data = unpack.unconsumed_tail
+
+
+def _read(path: Path, sheet: str, size: int) -> Generator[Any, None, None]:
+    """Yield what the process says, one line of JSON after the other."""
+    script = [sys.executable, "-P", _excel_process.__file__]
+    command = [*script, str(path.absolute()), sheet, str(MEMORY)]
+    seconds = SECONDS + SECONDS_A_MB * size / (1 << 20)
+    late = False
+
+    def stop() -> None:
+        nonlocal late
+        late = True
+        process.kill()
+
+    def patience() -> Timer:
+        timer = Timer(seconds, stop)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        timer = patience()
+        try:
+            assert process.stdout is not None
+            while line := process.stdout.readline(20):
+                data = process.stdout.read(int(line))
+                timer.cancel()  # who takes the rows may take long
+                yield json.loads(data)
+                timer = patience()
+            if process.wait() or late:
+                slow = f"it took more than {seconds:.0f} seconds"
+                yield {"error": slow if late else "it takes too much memory"}
+        finally:
+            timer.cancel()
+            with suppress(OSError):
+                process.kill()

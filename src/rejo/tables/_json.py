@@ -1,27 +1,28 @@
 """JSON files: an object for each row, one after the other or in one list.
 
-A column may be absent from an object, and is missing there.
+A column may be absent from an object, and is missing there.  A row with the same name twice is in
+doubt: it is not clear which value counts.
 """
 
 import codecs
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
 
-from rejo.tables._bytes import HEAD, Utf8, name_of, open_bytes
-from rejo.tables._typed import Piece, TypedFile, row_pieces
-from rejo.tables.errors import TableError, shown
-from rejo.tables.limits import ROW, check_count, too_large
+from rejo.tables._csv import HEAD, Utf8, open_bytes
+from rejo.tables.errors import ROW, TableError, check_count, shown, too_large
+from rejo.tables.sources import Piece, Source, name_of, row_pieces
 
 LOOK = 1000  # objects in which a column must occur
 BLANKS = re.compile(r"[ \t\r\n]*")
 
 
-class JsonFile(TypedFile):
+class JsonSource(Source):
     """A JSON file that is read once, from beginning to end."""
 
     format = "json"
@@ -33,7 +34,7 @@ class JsonFile(TypedFile):
         self.names = list(dict.fromkeys(key for found in self._first for key in found))
         check_count(len(self.names), self.name)
 
-    def pieces(
+    def _pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
 
@@ -45,13 +46,32 @@ class JsonFile(TypedFile):
             return {name: [row.get(name) for row in batch] for name in names}
 
         objects = chain(self._first, self._objects)
-        return row_pieces(objects, taken, exact, rows, self.place)
+        return row_pieces(objects, taken, exact, rows, self.place, _twice)
 
 
 @contextmanager
-def open_json(path: str | os.PathLike[str], encoding: str | None) -> Iterator[JsonFile]:
+def open_json(path: str | os.PathLike[str], encoding: str | None) -> Iterator[JsonSource]:
     with open_bytes(path) as stream:
-        yield JsonFile(Utf8(stream, encoding, name_of(path)))
+        yield JsonSource(Utf8(stream, encoding, name_of(path)))
+
+
+class _Twice(dict[str, Any]):
+    """An object in which a name occurs twice."""
+
+    name = ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    twice = _Twice(found)
+    twice.name = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+    return twice
+
+
+def _twice(row: dict[str, Any]) -> tuple[str, str] | None:
+    return ("twice", row.name) if isinstance(row, _Twice) else None
 
 
 def _objects(reader: Utf8) -> Iterator[dict[str, Any]]:
@@ -89,7 +109,9 @@ class _Text:
     def __init__(self, reader: Utf8) -> None:
         self._reader = reader
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._scan = json.JSONDecoder(parse_constant=_constant).raw_decode
+        self._scan = json.JSONDecoder(
+            object_pairs_hook=_object, parse_constant=_constant
+        ).raw_decode
         self._text, self._at, self._line, self._ended = "", 0, 1, False
 
     def next(self) -> str:

@@ -10,36 +10,31 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from rejo._io import split_url
-from rejo.tables._bytes import name_of
-from rejo.tables._typed import Piece, TypedFile, row_pieces
 from rejo.tables.errors import (
+    ROW,
     TableError,
     check_different,
     did_you_mean,
+    import_sqlalchemy,
     listed,
     refuse_folder,
     shown,
 )
-from rejo.tables.limits import ROW, check_count
+from rejo.tables.sources import Piece, Source, name_of, row_pieces
 
 FETCHED = 1000  # rows at a time
 PATIENCE = "10"  # seconds to wait for a server
+# Seconds for the next rows, and for all of a table: a view may recurse for ever.
+NEXT_ROWS, ALL_ROWS = 60.0, 3600.0
 COMMENTS = r"(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*"
 STATEMENT = re.compile(rf"\s*{COMMENTS}[(\s]*(?:select|with|values|table)\b", re.I | re.S)
-
-
-def import_sqlalchemy() -> Any:
-    """Return the sqlalchemy module; the error names the extra to install."""
-    try:
-        import sqlalchemy
-    except ImportError:
-        raise ImportError('a database needs SQLAlchemy: pip install "rejo[sql]"') from None
-    return sqlalchemy
 
 
 # ---- a connection -----------------------------------------------------------------------------
@@ -62,6 +57,7 @@ class Database:
                 remedy="Write sqlite:///FILE or postgresql://USER@HOST/NAME.",
             ) from None
         self.is_sqlite = parsed.drivername.startswith("sqlite")
+        self._since, self._spent = inf, 0.0  # when a wait for rows began, and how long all took
         self._url = parsed
         if self.is_sqlite:
             if not parsed.database or parsed.database == ":memory:":
@@ -69,6 +65,32 @@ class Database:
                     "no file is named", where=self.name, remedy="Write sqlite:///FILE."
                 )
             self.path = Path(parsed.database)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for rows; what others do with them in the meantime does not count."""
+        self._since = monotonic()
+        try:
+            yield
+        finally:
+            self._spent += monotonic() - self._since
+            self._since = inf
+        if self._spent > ALL_ROWS:
+            raise self._late()
+
+    def is_late(self) -> bool:
+        """Return whether rows take too long; SQLite then stops."""
+        waited = monotonic() - self._since
+        return waited > NEXT_ROWS or self._spent + max(waited, 0) > ALL_ROWS
+
+    def _late(self) -> TableError:
+        return TableError(
+            f"the database took more than {NEXT_ROWS:.0f} seconds for the next rows, or "
+            f"{ALL_ROWS / 60:.0f} minutes for all",
+            where=self.name,
+            parameter="query",
+            remedy="Does a view refer to itself? Write its rows into a table first.",
+        )
 
     @contextmanager
     def connect(self, *, write: bool = False) -> Iterator[Any]:
@@ -89,6 +111,7 @@ class Database:
                 connection = sqlite3.connect(place, uri=True, isolation_level=None)
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW)
                 connection.execute("PRAGMA trusted_schema = OFF")
+                connection.set_progress_handler(self.is_late, 100_000)
                 if not write:
                     connection.execute("PRAGMA query_only = ON")
                 return connection
@@ -97,10 +120,13 @@ class Database:
         try:
             import psycopg  # noqa: F401
         except ImportError:
-            raise ImportError('PostgreSQL needs psycopg: pip install "rejo[sql]"') from None
+            raise ImportError('PostgreSQL needs psycopg: pip install "rejo[tables]"') from None
         url = self._url.set(drivername="postgresql+psycopg")
         if "connect_timeout" not in url.query:
             url = url.update_query_dict({"connect_timeout": PATIENCE})
+        if not write:
+            limit = f"-c statement_timeout={NEXT_ROWS:.0f}s"
+            url = url.update_query_dict({"options": f"{url.query.get('options', '')} {limit}"})
         options = {} if write else {"postgresql_readonly": True}
         return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
 
@@ -133,8 +159,10 @@ class Database:
             reason = " ".join(str(error).split())
         else:
             return
-        if self._url.password:
-            reason = reason.replace(str(self._url.password), "***")
+        if "interrupted" in reason or "statement timeout" in reason:
+            raise self._late() from None
+        for secret in {str(self._url.password or ""), quote(str(self._url.password or ""))} - {""}:
+            reason = reason.replace(secret, "***")
         raise TableError(f"the database says: {reason[:300]}", where=self.name) from None
 
     def find(self, connection: Any, name: str) -> "Place | None":
@@ -179,7 +207,7 @@ def quoted(name: str) -> str:
 # ---- reading ----------------------------------------------------------------------------------
 
 
-class SqlTable(TypedFile):
+class SqlSource(Source):
     """A table, or the result of a query."""
 
     format = "sql"
@@ -198,7 +226,8 @@ class SqlTable(TypedFile):
                 remedy="Give one of them.",
             )
         if query is not None and STATEMENT.match(query):
-            self._result = self._connection.exec_driver_sql(query.strip().rstrip(";"))
+            with database.waiting():
+                self._result = self._connection.exec_driver_sql(query.strip().rstrip(";"))
             self.names = list(self._result.keys())
         else:
             self._place = self._find(connection, query or database.table)
@@ -206,29 +235,24 @@ class SqlTable(TypedFile):
             columns = about.get_columns(self._place.table, self._place.schema)
             self.names = [column["name"] for column in columns]
 
-    def check(self) -> None:
-        """Refuse columns that cannot be told apart, or too many."""
-        check_count(len(self.names), self.name)
-        check_different(self.name, self.names)
-
     def close(self) -> None:
         """Give up what has not been read."""
         if self._result is not None:
             self._result.close()
 
-    def pieces(
+    def _pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
-        names = [name for name in self.names if name] if columns is None else list(columns)
+        names = [name for name in self.own_names if name] if columns is None else list(columns)
         places = {name: i for i, name in enumerate(names)}
         if self._result is None:
             wanted = ", ".join(map(quoted, names))
-            with self._database.explained():
+            with self._database.explained(), self._database.waiting():
                 self._result = self._connection.exec_driver_sql(
                     f"SELECT {wanted} FROM {self._place}"
                 )
         else:
-            places = {name: self.names.index(name) for name in names}
+            places = {name: self.own_names.index(name) for name in names}
 
         def taken(batch: list[Any]) -> Mapping[str, list[Any]]:
             return {name: [row[i] for row in batch] for name, i in places.items()}
@@ -237,7 +261,12 @@ class SqlTable(TypedFile):
 
     def _rows(self) -> Iterator[Any]:
         with self._database.explained():
-            for part in self._result.partitions(FETCHED):
+            parts = self._result.partitions(FETCHED)
+            while True:
+                with self._database.waiting():
+                    part = next(parts, None)
+                if part is None:
+                    return
                 yield from part
 
     def _find(self, connection: Any, name: str) -> Place:
@@ -260,11 +289,11 @@ class SqlTable(TypedFile):
 
 
 @contextmanager
-def open_database(url: str, query: str | None) -> Iterator[SqlTable]:
+def open_database(url: str, query: str | None) -> Iterator[SqlSource]:
     """Open a table of a database, or the result of a query."""
     database = Database(url)
-    with database.connect() as connection, closing(SqlTable(database, connection, query)) as table:
-        table.check()
+    with database.connect() as connection, closing(SqlSource(database, connection, query)) as table:
+        check_different(table.name, table.names)
         yield table
 
 

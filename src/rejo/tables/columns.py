@@ -1,20 +1,45 @@
 """One column of a table as numbers: what is learnt from it, and how it is encoded.
 
-What is learnt is a plain dict, which can be saved in a model file.
+What is learnt is a plain dict, which can be saved in a model file.  The second part reads a column
+of a DataFrame, of whatever type, as numbers, dates or words.
 """
 
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import partial
 from hashlib import blake2b
 from math import ceil, floor, log10
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._frames import is_arrow, is_polars
 from rejo._typing import Floats, Indices
-from rejo.tables.spelling import same_spelling, spellings_known
-from rejo.tables.values import LARGEST
+from rejo.tables.dates import ISO, parse_dates
+from rejo.tables.errors import TableError, import_pandas, shown
+from rejo.tables.numbers import number
+from rejo.tables.values import (
+    LARGEST,
+    NO_DATE,
+    Unread,
+    Words,
+    distinct,
+    means_missing,
+    same_spelling,
+    spellings_known,
+    too_large,
+    word_of,
+    words_of,
+)
+from rejo.tables.watch import bins_of_numbers
 
 Learnt = dict[str, Any]
+NO_RANGE: Learnt = {"fill": 0.0, "center": 0.0, "scale": 1.0, "missing": False}
 
 MANY_WORDS = 50
 SIN, COS = np.sin(np.arange(12) * np.pi / 6), np.cos(np.arange(12) * np.pi / 6)
@@ -26,6 +51,15 @@ MOST_MARKS = 4096
 # The share of rows whose word occurs once estimates the share of new words to come (Good-Turing).
 # From this share on, and unless it is a single row, new words are part of life.
 SHARE_NEW, FEWEST_NEW = 0.01, 2
+# Share of the range that lies between zero and the smallest number, if it must be positive: nearer,
+# zero and small numbers may well be right.
+LEAST_GAP = 0.01
+OUT_OF_ORDER = 0.01  # share of the steps between rows; sorted tables have none, others half
+TIME_NAME = re.compile(
+    r"(?i:(?:^|[\W_])(?:appli\w*|request\w*|creat\w*|receiv\w*|submit\w*|record\w*|snapshot|"
+    r"timestamp|row|case|antrag\w*|eingang\w*)[\W_]*(?:date|day|time|datum|at|on)?$)|"
+    r"(?i:^(?:date|day|datum|when|time)$)"
+)
 
 
 # ---- learning -------------------------------------------------------------------------------
@@ -58,7 +92,7 @@ def learn_number(values: Floats, scale: bool, min_count: int, least: float = 0.0
     low, high = widened(lowest, highest, least)
     fill = float(np.median(there))
     return {"fill": fill, "center": center, "scale": spread, "missing": missing, "low": low,
-            "high": high}  # fmt: skip
+            "high": high, "bins": bins_of_numbers(values, low, high)}  # fmt: skip
 
 
 def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, float]:
@@ -67,14 +101,22 @@ def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, f
     The width is at least ``least``; a single value counts as wide as it is large.  The limits are
     rounded away from the range, by up to a quarter of its width, so that they do not tell its ends.
 
-    >>> widened(18, 87)
-    (-60.0, 160.0)
+    In a column of positive numbers, one that is as many times smaller than all others as these
+    differ is far outside, too.
+
+    >>> widened(18, 87), widened(-18, 87)
+    ((2.0, 160.0), (-140.0, 200.0))
     """
     width = max(highest - lowest, least) or abs(highest)
     width = max(width or 1.0, 1 / LARGEST)
     power = 10.0 ** floor(log10(width / 4))
     step = power * max(factor for factor in (1, 2, 5) if factor * power <= width / 4)
     low, high = floor((lowest - width) / step) * step, ceil((highest + width) / step) * step
+    if LEAST_GAP * width < lowest < highest and not least:
+        # As far below in orders of magnitude as the range is wide.
+        far = lowest * (lowest / highest)
+        power = 10.0 ** floor(log10(far)) if far > 1 / LARGEST else 0.0
+        low = max(low, power * max((f for f in (1, 2, 5) if f * power <= far), default=0))
     # Far from zero, rounding errors may be as large as the width.
     return max(min(low, lowest), -LARGEST), min(max(high, highest), LARGEST)
 
@@ -104,8 +146,9 @@ def learn_category(
     once = sum(seen[word] == 1 for word in rare)
     marks = sorted({mark_of(same_spelling(word)) for word in rare})
     new = len(marks) > MOST_MARKS or (once >= FEWEST_NEW and once >= SHARE_NEW * n)
-    learnt = {"categories": frequent, "other": bool(rare), "missing": missing,
-              "rare": None if new else "".join(marks)}  # fmt: skip
+    learnt: Learnt = {"categories": frequent, "other": bool(rare), "missing": missing,
+                      "rare": None if new else "".join(marks)}  # fmt: skip
+    learnt["bins"] = count_levels(codes, words, learnt).tolist()
     if n_levels(learnt) > 1:
         return learnt
     return "constant" if frequent else "no value is frequent"
@@ -138,6 +181,21 @@ def counts_the_rows(values: Floats, index: Any) -> bool:
     return bool(whole and (steps.all() or (np.diff(values) == 1).all()))
 
 
+def orders_the_rows(name: str, dates: NDArray[np.datetime64]) -> bool:
+    """Return whether dates say when the row was written: later files have later ones.
+
+    The rows follow them, or the name of the column says so.
+    """
+    there = dates[~np.isnat(dates)]
+    if len(there) < max(FEWEST_ROWS_TO_COUNT, 0.9 * len(dates)):
+        return False
+    steps = np.diff(there).astype(np.int64)
+    rising, falling = (steps > 0).sum(), (steps < 0).sum()
+    n_moves = rising + falling
+    in_order = min(rising, falling) <= OUT_OF_ORDER * n_moves and n_moves >= FEWEST_ROWS_TO_COUNT
+    return bool(in_order or TIME_NAME.search(name))
+
+
 # ---- encoding -------------------------------------------------------------------------------
 
 
@@ -153,7 +211,11 @@ def out_names(name: str, kind: str, learnt: Learnt) -> list[str]:
         names += [f"{name}=other"] * bool(learnt["other"])
         names += [f"{name} missing"] * bool(learnt["missing"])
         return names[1:] if len(names) == 2 else names
+    role = learnt.get("role", "")
+    if role == "time":
+        return []
     days = [f"{name} days", f"{name} month sin", f"{name} month cos"]
+    days = [f"{name} age"] if role == "age" else days
     return (days if kind == "date" else [name]) + [f"{name} missing"] * bool(learnt["missing"])
 
 
@@ -169,7 +231,7 @@ def encoded_numbers(
     standard = filled - learnt["center"]
     standard /= learnt["scale"]
     found: list[NDArray[Any]] = [np.clip(standard, -largest, largest, out=standard)]
-    if kind == "date":
+    if kind == "date" and not learnt["role"]:
         month = filled.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
         found += [SIN[month], COS[month]]
     return [*found, empty] if learnt["missing"] else found
@@ -197,6 +259,16 @@ def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
     )
 
 
+def count_levels(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
+    """Count cells by category, rare words, words that training did not have, and missing ones."""
+    n = len(learnt["categories"])
+    places = np.array([n if place is None else place for place in _places(words, learnt)] + [n + 2])
+    if len(words):
+        places[:-1][unseen(words, learnt)] = n + 1
+    counts: Indices = np.bincount(places[codes], minlength=n + 3)
+    return counts
+
+
 def _places(words: list[str], learnt: Learnt) -> list[int | None]:
     """Return the place of each word among the categories, also in another spelling."""
     place = {word: i for i, word in enumerate(learnt["categories"])}
@@ -212,3 +284,230 @@ def write_levels(out: Floats, levels: Indices) -> None:
     else:
         rows = np.flatnonzero(levels >= 0)
         out[rows, levels[rows]] = 1.0
+
+
+# ---- columns of a DataFrame -----------------------------------------------------------------
+
+MICROSECONDS = 86_400e6  # in a day
+NOWHERE = np.empty(0, dtype=np.intp)
+
+
+def as_pandas(X: Any) -> Any:
+    """Return a frame of polars, or a table of pyarrow, as one of pandas; else ``X`` as it is.
+
+    That of polars needs no pyarrow.
+    """
+    if is_arrow(X):
+        import_pandas("TableEncoder")
+        return X.to_pandas()
+    if not is_polars(X):
+        return X
+    pd = import_pandas("TableEncoder")
+    return pd.DataFrame({column.name: _from_polars(column) for column in X.get_columns()})
+
+
+def _from_polars(column: Any) -> Any:
+    """Return a polars Series as one of pandas; numbers have NaN for nulls, other cells None."""
+    pd = import_pandas("TableEncoder")
+    dtype = column.dtype
+    if dtype.is_temporal() and type(dtype).__name__ != "Time":
+        return pd.Series(column.to_numpy())  # in UTC
+    if dtype.is_numeric():
+        return pd.Series(
+            column.cast(float).to_numpy() if column.null_count() else column.to_numpy()
+        )
+    cells = column.to_list()
+    if type(dtype).__name__ == "Enum":
+        return pd.Series(pd.Categorical(cells, dtype.categories.to_list(), ordered=True))
+    if type(dtype).__name__ == "Categorical":
+        return pd.Series(pd.Categorical(cells))
+    if type(dtype).__name__ == "Boolean" and not column.null_count():
+        return pd.Series(cells, dtype=bool)
+    return pd.Series(cells, dtype=object)
+
+
+def kind_of(column: Any) -> str:
+    """Return ``number``, ``date`` or ``category``, by the type and the contents of a Series."""
+    pd = import_pandas("TableEncoder")
+    types, dtype = pd.api.types, column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
+        return "category"
+    if types.is_complex_dtype(dtype):
+        raise TableError("complex numbers are not supported", where=f"column {shown(column.name)}")
+    if types.is_numeric_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+        return "number"
+    if types.is_datetime64_any_dtype(dtype):
+        return "date"
+    found = types.infer_dtype(column, skipna=True)
+    if found in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return "number"
+    return "date" if found in ("date", "datetime", "datetime64") else "category"
+
+
+class Read(NamedTuple):
+    """A column of numbers or dates, and which cells are neither that nor missing."""
+
+    values: NDArray[Any]  # (n_rows,) float64 or datetime64[us]; NaN or NaT where there is none
+    unread: Indices  # positions, rising
+
+
+def read(column: Any, kind: str, written: Mapping[str, str]) -> Read:
+    """Read a Series as numbers or dates.
+
+    Numbers that are infinite or above 1e100 cannot be read.  Durations are numbers of days.
+    Strings are read as training wrote them, unless a reader has tried already.
+    """
+    pd = import_pandas("TableEncoder")
+    types = pd.api.types
+    if kind == "date":
+        if types.is_datetime64_any_dtype(column.dtype):
+            if column.dt.tz is not None:
+                column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+            return Read(column.to_numpy(dtype="datetime64[us]"), NOWHERE)
+        return _one_by_one(column, partial(_date, written.get("format", ISO)), NO_DATE)
+    if types.is_timedelta64_dtype(column.dtype):
+        column = column / pd.Timedelta(days=1)
+    dtype = column.dtype
+    strange = types.is_bool_dtype(dtype) or types.is_complex_dtype(dtype)
+    if types.is_numeric_dtype(dtype) and not strange:
+        found = Read(column.to_numpy(dtype=np.float64, na_value=np.nan), NOWHERE)
+    else:
+        found = _one_by_one(
+            column, partial(_float, written.get("decimal", "."), written.get("unit", "")), np.nan
+        )
+    if len(large := too_large(found.values)):
+        values = found.values.copy()
+        values[large] = np.nan
+        found = Read(values, np.union1d(found.unread, large))
+    return found
+
+
+def _one_by_one(column: Any, value_of: Callable[[Any], Any], nothing: Any) -> Read:
+    """Read cells of several types; each string once."""
+    known: dict[str, Any] = {}
+
+    def of(cell: Any) -> Any:
+        if type(cell) is not str:
+            return value_of(cell)
+        if cell not in known:
+            known[cell] = value_of(cell)
+        return known[cell]
+
+    there = np.flatnonzero(column.notna().to_numpy(dtype=bool))
+    found = [of(cell) for cell in column.to_numpy(dtype=object)[there]]
+    values = np.full(len(column), nothing)
+    values[there] = [nothing if value is None else value for value in found]
+    return Read(values, there[np.array([value is None for value in found], dtype=bool)])
+
+
+def _float(decimal: str, unit: str, cell: Any) -> float | None:
+    """Return a cell as a number, NaN if it is missing, None if it is something else."""
+    if isinstance(cell, str):
+        if means_missing(word := cell.strip()):
+            return np.nan
+        return None if isinstance(cell, Unread) else number(word, decimal, unit)
+    if isinstance(cell, timedelta | np.timedelta64):
+        return float(np.timedelta64(cell) / np.timedelta64(1, "D"))
+    if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
+        return None
+    try:
+        return float(cell)
+    except OverflowError:
+        return np.inf
+    except ValueError:  # a signalling NaN
+        return np.nan
+
+
+def is_number(cell: Any) -> bool:
+    """Return whether a cell is a number, of any size."""
+    return _float(".", "", cell) is not None
+
+
+def _date(format: str, cell: Any) -> np.datetime64 | None:
+    """Return a cell as a date in UTC, NaT if it is missing, None if it is something else."""
+    if isinstance(cell, str):
+        if means_missing(word := cell.strip()):
+            return NO_DATE
+        found = NO_DATE if isinstance(cell, Unread) else parse_dates([word], format)[0]
+        return None if np.isnat(found) else found
+    if isinstance(cell, datetime) and cell.tzinfo is not None:
+        with suppress(OverflowError):
+            cell = cell.astimezone(UTC)
+        cell = cell.replace(tzinfo=None)
+    if not isinstance(cell, date | np.datetime64):  # no number is one
+        return None
+    day: np.datetime64 = np.array([cell], dtype="datetime64[us]")[0]
+    return day
+
+
+def as_floats(column: Any, written: Mapping[str, str] | None = None) -> Floats:
+    """Return numbers, NaN where missing; refuse a column with a cell that is something else."""
+    found: Floats = _whole(column, "number", written or {})
+    return found
+
+
+def as_days(column: Any, written: Mapping[str, str] | None = None) -> Floats:
+    """Return days since 1970, NaN where missing; refuse a column that does not hold dates."""
+    return days_of(_whole(column, "date", written or {}))
+
+
+def days_of(dates: NDArray[np.datetime64]) -> Floats:
+    """Return dates as days since 1970; NaN for NaT."""
+    days: Floats = dates.astype(np.int64) / MICROSECONDS
+    days[np.isnat(dates)] = np.nan
+    return days
+
+
+def _whole(column: Any, kind: str, written: Mapping[str, str]) -> NDArray[Any]:
+    values, unread = read(column, kind, written)
+    if not len(unread):
+        return values
+    row = int(unread[0])
+    cell = column.iloc[row]
+    where, held = f"column {shown(column.name)}", {"number": "numbers", "date": "dates"}[kind]
+    if kind == "number" and is_number(cell):
+        raise TableError(
+            f"{cell} in row {row} is infinite or above {LARGEST:g}",
+            where=where,
+            remedy="Use NaN for unknown values.",
+        )
+    now = "truth values" if isinstance(cell, bool | np.bool_) else shown(cell)
+    now = "dates" if kind == "number" and isinstance(cell, date) else now
+    raise TableError(f"it held {held} in training, but now holds {now}", where=where)
+
+
+def as_words(column: Any) -> Words:
+    """Return the distinct values as strings, and the code of each row; -1 where missing."""
+    pd = import_pandas("TableEncoder")
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        raise TableError(
+            "it held words in training, but now holds dates", where=f"column {shown(column.name)}"
+        )
+    if column.dtype != object:
+        return words_of(column, missing=(), text=word_of)
+    try:
+        codes, found = pd.factorize(column)
+    except TypeError:
+        raise TableError(
+            "some cells are not single values", where=f"column {shown(column.name)}"
+        ) from None
+    if any(type(value) is not str and value in (0, 1) for value in found.tolist()):
+        # True and 1 are equal, but different words.
+        words = column.map(word_of, na_action="ignore")
+        codes, found = pd.factorize(words.astype(object))
+    return distinct(codes, list(map(word_of, found.tolist())), ())
+
+
+def not_words(column: Any) -> Indices:
+    """Return the positions of cells that cannot be words: dates, and several values in one cell."""
+    if column.dtype != object:
+        return np.flatnonzero(column.notna())
+    return np.flatnonzero([not _is_single(cell) for cell in column])
+
+
+def _is_single(cell: Any) -> bool:
+    try:
+        hash(cell)
+    except TypeError:
+        return False
+    return True

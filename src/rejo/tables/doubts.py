@@ -2,11 +2,12 @@
 
 A row is in doubt if a cell cannot be read as what the column held in training, if it holds a word
 that training never had, if a value is missing where training hardly ever lacked one, if a number
-lies far outside the range of training, or if the row is empty.
+lies far outside the range of training, or if the row is empty.  The second part puts into words
+what is strange about the cells of a row that a model finds unlike those of training.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._frames import is_polars, with_column
-from rejo.tables import columns, series
+from rejo.tables import columns
 from rejo.tables.columns import Learnt
 from rejo.tables.errors import TableError, import_pandas, shown
 from rejo.tables.values import LARGEST, Share, Unclear, word_of
@@ -23,6 +24,7 @@ from rejo.tables.values import LARGEST, Share, Unclear, word_of
 REASONS = {
     "empty": "the row is empty",
     "ragged": "the row has {kind} fields, unlike the header",
+    "twice": "the row has {value} twice",
     "unreadable": "{column}: {value} is not {kind}",
     "unclear": "{column}: {value} may have {ways}",
     "unseen": "{column}: {value} was not in training",
@@ -104,17 +106,27 @@ def check_table(
     """
     pd = import_pandas("checking a table")
     doubts, frame = _Doubts(len(X)), X.copy(deep=False)
+    times = [name for name, known in learnt.items() if known.get("role") == "time"]
+    time = None  # days of the dates that order the rows
+    for name in times:
+        time = columns.days_of(columns.read(X[name], "date", written.get(name, {})).values)
     for name, kind in kinds.items():
-        check = _check_words if kind == "category" else _check_numbers
-        found = check(X[name], kind, written.get(name, {}), learnt.get(name), doubts)
+        how, known = written.get(name, {}), learnt.get(name)
+        if kind == "category":
+            found = _check_words(X[name], kind, known, doubts)
+        else:
+            since = time if known and known.get("role") == "age" else None
+            found = _check_numbers(X[name], kind, how, known, doubts, since)
         if found is not None:
             frame[name] = pd.Series(found, X.index)
     for row in np.flatnonzero(doubts.empty).tolist():
         doubts.by_row[row] = [Doubt("empty")]
     # Cells of such a row may stand in the wrong columns: whatever is said of them may be wrong.
-    ragged = {i: n for i, n in X.attrs.get("ragged", {}).items() if i in X.index}
-    for index, n in ragged.items():
-        doubts.by_row[int(X.index.get_loc(index))] = [Doubt("ragged", kind=str(n))]
+    found_by_reader = X.attrs.get("doubts", {})
+    for index, (why, detail) in found_by_reader.items():
+        if index in X.index:
+            said = Doubt(why, value=detail, kind=detail)
+            doubts.by_row[int(X.index.get_loc(index))] = [said]
     return Checked(frame, dict(sorted(doubts.by_row.items())))
 
 
@@ -130,18 +142,28 @@ def like_given(X: Any, checked: Checked) -> Any:
 
 
 def _check_numbers(
-    column: Any, kind: str, written: dict[str, str], known: Learnt | None, doubts: _Doubts
+    column: Any,
+    kind: str,
+    written: dict[str, str],
+    known: Learnt | None,
+    doubts: _Doubts,
+    since: Any = None,
 ) -> NDArray[Any] | None:
-    """Check a column of numbers or dates; return how to read it, unless it is that already."""
-    values, unread = series.read(column, kind, written)
+    """Check a column of numbers or dates; return how to read it, unless it is that already.
+
+    ``since`` are the days at which dates become ages.
+    """
+    values, unread = columns.read(column, kind, written)
     name = column.name
     unit = written.get("unit", "")
     wanted = f"a number in {unit}" if unit else kind
-    numbers = series.days_of(values) if kind == "date" else values
+    numbers = columns.days_of(values) if kind == "date" else values
+    dated = np.isnan(numbers)
+    numbers = numbers if since is None else since - numbers
     low, high = (known["low"], known["high"]) if known else (-LARGEST, LARGEST)
     if not (len(numbers) and low <= numbers.min() and numbers.max() <= high):  # or one is missing
         for row, cell in zip(unread, column.iloc[unread].tolist(), strict=True):
-            large = kind == "number" and series.is_number(cell)
+            large = kind == "number" and columns.is_number(cell)
             why = "unclear" if isinstance(cell, Unclear) else "unreadable"
             said = Doubt(
                 why,
@@ -150,7 +172,7 @@ def _check_numbers(
                 "share" if isinstance(cell, Share) else "large" if large else wanted,
             )
             doubts.by_row.setdefault(int(row), []).append(said)
-        gaps = np.isnan(numbers)
+        gaps = dated
         gaps[unread] = False
         doubts.missing(name, gaps, known)
         far = np.flatnonzero((numbers < low) | (numbers > high))
@@ -162,22 +184,20 @@ def _check_numbers(
     return values if len(unread) or column.dtype.kind not in "fiuM" else None
 
 
-def _check_words(
-    column: Any, kind: str, written: dict[str, str], known: Learnt | None, doubts: _Doubts
-) -> Any:
+def _check_words(column: Any, kind: str, known: Learnt | None, doubts: _Doubts) -> Any:
     """Check a column of words; return it as categories, which are encoded faster."""
     pd = import_pandas("checking a table")
     name = column.name
-    unread = series.NOWHERE
+    unread = columns.NOWHERE
     try:
-        words = series.as_words(column)
+        words = columns.as_words(column)
     except TableError:
-        unread = series.not_words(column)
+        unread = columns.not_words(column)
         cells = column.iloc[unread].tolist()
         doubts.add(unread, (Doubt("unreadable", name, str(cell), kind) for cell in cells))
         column = column.astype(object)
         column.iloc[unread] = None
-        words = series.as_words(column)
+        words = columns.as_words(column)
     if len(words.codes) and words.codes.min() >= 0:
         doubts.missing(name, None, known)
     else:
@@ -192,3 +212,103 @@ def _check_words(
     if isinstance(column.dtype, pd.CategoricalDtype):
         return None
     return pd.Categorical.from_codes(words.codes, pd.Index(words.words, dtype=object))
+
+
+# ---- strange cells ----------------------------------------------------------------------------
+
+LONGEST = 40  # letters of a cell
+
+
+class Origin(NamedTuple):
+    """Where a column of the output of an encoder comes from."""
+
+    name: str  # of the column of the table
+    what: str  # "number", "date", "month", "word" or "missing"
+    word: str | None  # whose column it is
+    center: float = 0.0  # of a number: what 0 stands for
+    scale: float = 1.0  # and what a step of 1 is
+
+    def value(self, encoded: float, *, about: bool = False) -> str:
+        """Return a number or a date as people write it; ``about``: a number in three digits."""
+        number = encoded * self.scale + self.center
+        if self.what == "date":
+            return str(np.datetime64(round(number), "D"))
+        return shown_number(float(f"{number:.3g}") + 0.0 if about else number)
+
+
+def origins(kinds: Mapping[str, str], learnt: Mapping[str, Any]) -> list[Origin]:
+    """Where each column of the output comes from, in their order."""
+    found = []
+    for name, kind in kinds.items():
+        known = learnt[name]
+        if kind == "category":
+            words = [*known["categories"], *[None] * bool(known["other"])]
+            parts = [Origin(name, "word", word) for word in words]
+            parts += [Origin(name, "missing", None)] * bool(known["missing"])
+            found += parts[1:] if len(parts) == 2 else parts
+            continue
+        center, scale, role = known["center"], known["scale"], known.get("role", "")
+        if role == "time":
+            continue
+        found.append(Origin(name, "number" if role else kind, None, center, scale))
+        found += [Origin(name, "month", None)] * (2 if kind == "date" and not role else 0)
+        found += [Origin(name, "missing", None)] * bool(known["missing"])
+    return found
+
+
+def describe_strange(
+    where: list[Origin], features: Iterable[Any], row: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Say of each strange feature, once for each column of the table, what is strange about it."""
+    said: dict[str, str] = {}
+    for strange in features:
+        origin = where[strange.feature]
+        if origin.name not in said:
+            cell = None if row is None else row.get(origin.name)
+            said[origin.name] = _describe(origin, strange, cell)
+    return list(said.values())
+
+
+def _describe(origin: Origin, strange: Any, cell: Any) -> str:
+    name = origin.name
+    if origin.what == "missing":
+        there = strange.value < 0.5
+        return (
+            f"{name}: unusual to have a value here" if there else f"{name}: unusual to be missing"
+        )
+    if origin.what == "word":
+        if strange.value < 0.5 and _is_empty(cell):
+            return f"{name}: unusual not to be {_cell(cell, origin)}"
+        return f"{name} {_cell(cell, origin)}: unusual with the other values"
+    if origin.what == "month":
+        return f"{name}: unusual month"
+    value = origin.value(strange.value)
+    if strange.kind == "outside":
+        low, high = origin.value(strange.low), origin.value(strange.high)
+        return f"{name} {value}: training had {low} to {high}"
+    expected = origin.value(strange.expected, about=True)
+    if expected in (value, origin.value(strange.value, about=True)):  # by less than is shown
+        return f"{name} {value}: unusual with the other values"
+    return f"{name} {value}: the other values suggest about {expected}"
+
+
+def _cell(cell: Any, origin: Origin) -> str:
+    if _is_empty(cell):
+        return "another word" if origin.word is None else shown(origin.word)
+    return shown(str(cell)[:LONGEST])
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or str(cell) in ("nan", "NaT", "<NA>")
+
+
+def shown_number(number: float) -> str:
+    """Return a number in at most six digits; a whole number in all of them.
+
+    >>> shown_number(97.0000000001), shown_number(1234567.0), shown_number(0.12345678)
+    ('97', '1234567', '0.123457')
+    """
+    whole = round(number) if abs(number) < 1e15 else number
+    if abs(number - whole) <= 1e-6 * max(abs(number), 1e-3):
+        return f"{whole:.0f}" if abs(number) < 1e15 else f"{number:.6g}"
+    return f"{number:.6g}"

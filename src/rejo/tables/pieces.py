@@ -1,28 +1,286 @@
-"""Many Parquet files as one table: its row groups, their shares, and a number for each row.
+"""Parquet files: one, or many as one table; pyarrow reads them.
 
-:func:`pieces_of` lists the row groups of files; each can be read by itself, anywhere.
-:func:`share` divides them among workers, and :func:`row_hashes` gives every row a number in
-``[0, 1)`` by which rows can be held out: the same on every machine, whoever reads the row.
+Words are taken from the dictionaries of a file, each once, so that a long word that is repeated a
+million times takes the memory of one.  :func:`pieces_of` lists the row groups of files; each can be
+read by itself, anywhere.  :func:`share` divides them among workers, and :func:`row_hashes` gives
+every row a number in ``[0, 1)`` by which rows can be held out: the same on every machine, whoever
+reads the row.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from glob import escape, glob, has_magic
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._io import URL, without_password
 from rejo._typing import Floats
-from rejo.tables._parquet import ENDINGS, RowGroup, is_parquet, open_parquet, store_of
-from rejo.tables.errors import TableError, import_pandas, shown
-from rejo.tables.values import word_of
+from rejo.tables.errors import (
+    PIECE,
+    TableError,
+    check_columns,
+    check_count,
+    check_different,
+    check_unpacked,
+    import_pandas,
+    import_pyarrow,
+    refuse_folder,
+    shown,
+    size_of,
+)
+from rejo.tables.sources import CELL, Piece, Source
+from rejo.tables.values import are_strings, word_of
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+#: How names of Parquet files end.
+ENDINGS = (".parquet", ".pq")
 AT_ONCE = 16  # files whose footers are read at the same time
+LOOK, MOST_GROUPS = 1000, 256  # rows of a row group, and row groups, to see how words repeat
+WIDEST_NUMBER = 32  # bytes of a decimal number
+LONGEST_FOOTER = 1 << 24  # bytes
+SPLIT = "If that is what it should hold, write it as several files, or as CSV."
+
+
+class RowGroup(NamedTuple):
+    """A row group of a Parquet file; :func:`rejo.tables.read_chunks` takes it as a file."""
+
+    path: str  # or its URL
+    group: int  # index in the file
+    rows: int
+    start: int  # index of its first row among those of all files
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __str__(self) -> str:
+        return f"{without_password(self.path)}, row group {self.group}"
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Return whether a name is that of a Parquet file."""
+    return Path(path).suffix.lower() in ENDINGS
+
+
+class ParquetSource(Source):
+    """A Parquet file, open; only some of its row groups are read if they are given."""
+
+    format = "parquet"
+
+    def __init__(self, stream: BinaryIO, name: str, groups: Sequence[int] | None = None) -> None:
+        self.name = name
+        self._stream, self._size = stream, stream.seek(0, os.SEEK_END)
+        self.size: int = self._size
+        parquet = import_pyarrow("reading a Parquet file").parquet
+        with self._reading():
+            length = min(self._size, 8)
+            stream.seek(-length, os.SEEK_END)
+            if int.from_bytes(stream.read(4), "little") > LONGEST_FOOTER:
+                raise ValueError(f"its footer has more than {size_of(LONGEST_FOOTER)}")
+            self._file = parquet.ParquetFile(stream)
+            self.names = list(self._file.schema_arrow.names)
+            self._types = dict(zip(self.names, self._file.schema_arrow.types, strict=True))
+            about = self._file.metadata
+            self.groups = range(about.num_row_groups) if groups is None else groups
+            self.n_rows = about.num_rows if groups is None else sum(self.group_rows())
+        check_count(len(self.names), name)
+        check_different(name, self.names)
+        self.own_names = self.names
+
+    def group_rows(self) -> list[int]:
+        """Return the number of rows of each row group."""
+        return [self._file.metadata.row_group(i).num_rows for i in self.groups]
+
+    def mark(self) -> str:
+        """Return a hash of the footer: another one, all but surely, if the contents change."""
+        with self._reading():
+            self._stream.seek(self._size - 8)
+            length = int.from_bytes(self._stream.read(4), "little")
+            self._stream.seek(self._size - 8 - length)
+            return sha256(self._stream.read(length)).hexdigest()
+
+    def _check_type(self, column: str) -> None:
+        """Refuse a column whose cells are not single values."""
+        from rejo.tables.reading import not_single
+
+        types, type = import_pyarrow().types, self._types[column]
+        single = (types.is_integer, types.is_floating, types.is_decimal, types.is_date,
+                  types.is_timestamp, types.is_boolean, types.is_duration, types.is_time,
+                  types.is_null, are_strings)  # fmt: skip
+        value = type.value_type if types.is_dictionary(type) else type
+        if not any(is_one(value) for is_one in single):
+            raise not_single(f"of type {shown(type)}", f"{self.name}, column {shown(column)}")
+
+    def _pieces(
+        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
+    ) -> Iterator[Piece]:
+        names = list(filter(None, self.own_names)) if columns is None else list(columns)
+        for name in names:
+            self._check_type(name)
+        self._check(names)
+        strings = {name for name in names if are_strings(self._types[name])}
+        size = max(1, min(rows, PIECE // (CELL * max(len(names), 1))))
+        many = {name for name in strings if self._has_many_words(name, size)}
+        done = 0
+        for batch in self._batches(names, strings - many, size):
+            arrays = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
+            with self._reading(done):
+                arrays = {name: self._single(array) for name, array in arrays.items()}
+            yield Piece(batch.num_rows, arrays)
+            done += batch.num_rows
+        if done != self.n_rows:
+            raise self._damaged(f"it has {done:,} rows, but says {self.n_rows:,}")
+
+    def _single(self, array: Any) -> Any:
+        """Return a dictionary of something else than strings as that; refuse broken strings."""
+        types = import_pyarrow().types
+        if are_strings(array.type):
+            array.validate(full=True)
+        if types.is_dictionary(array.type) and not are_strings(array.type):
+            return array.dictionary_decode()
+        return array
+
+    def table(self, columns: Sequence[str]) -> Any:
+        """Return some columns as a table of pyarrow; it is read in this thread alone."""
+        check_columns(self.name, columns, self.names)
+        self._check(list(columns))
+        with self._reading():
+            found = self._open(()).read_row_groups(
+                list(self.groups), columns=list(columns), use_threads=False
+            )
+        if found.num_rows != self.n_rows:
+            raise self._damaged(f"it has {found.num_rows:,} rows, but says {self.n_rows:,}")
+        return found.select(list(columns))
+
+    def _has_many_words(self, column: str, rows: int) -> bool:
+        """Return whether a column of strings hardly repeats them, and so many rows are small.
+
+        Then dictionaries only take time.
+        """
+        types, compute = import_pyarrow().types, import_pyarrow().compute
+        if types.is_dictionary(self._types[column]) or len(self.groups) > MOST_GROUPS:
+            return False
+        with self._reading():
+            for group in self.groups:
+                batches = self._open([column]).iter_batches(LOOK, [group], [column])
+                first = next(batches, None)
+                if first is None:
+                    continue
+                words = first.column(0).dictionary
+                longest = compute.max(compute.binary_length(words)).as_py() or 0
+                if 2 * len(words) < first.num_rows or longest * rows > PIECE:
+                    return False
+        return True
+
+    def _open(self, dictionaries: Collection[str]) -> Any:
+        """Return the file, with strings of some columns as places in a dictionary."""
+        return import_pyarrow().parquet.ParquetFile(
+            self._stream,
+            metadata=self._file.metadata,
+            read_dictionary=list(dictionaries),
+            page_checksum_verification=True,
+        )
+
+    def _batches(self, columns: list[str], dictionaries: set[str], rows: int) -> Iterator[Any]:
+        """Yield the rows as pyarrow has them."""
+        done = 0
+        with self._reading():
+            batches = self._open(dictionaries).iter_batches(rows, list(self.groups), columns)
+        while True:
+            with self._reading(done):
+                batch = next(batches, None)
+            if batch is None:
+                break
+            if batch.num_rows:
+                yield batch
+            done += batch.num_rows
+
+    def _check(self, columns: list[str]) -> None:
+        """Refuse, before anything is read, more than fits the file."""
+        with self._reading():
+            about = self._file.metadata
+            wanted = [
+                i
+                for i in range(about.num_columns)
+                if not set(columns).isdisjoint(_prefixes(about.schema.column(i).path))
+            ]
+            widest = max((about.schema.column(i).length or 0 for i in wanted), default=0)
+            # Not what it says of each column: damage there would end the process.
+            unpacked = sum(about.row_group(g).total_byte_size for g in self.groups)
+        if widest > WIDEST_NUMBER:
+            raise self._damaged(f"numbers of {size_of(widest)} each")
+        check_unpacked(CELL * len(columns) * self.n_rows, self._size, self.name, SPLIT)
+        check_unpacked(unpacked, self._size, self.name, SPLIT)
+
+    @contextmanager
+    def _reading(self, done: int = 0) -> Iterator[None]:
+        """Turn any error of pyarrow, which has many, into a TableError."""
+        try:
+            yield
+        except TableError:
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split())[:120] or type(error).__name__
+            raise self._damaged(reason, f", after row {done}" * (done > 0)) from None
+
+    def _damaged(self, reason: str, place: str = "") -> TableError:
+        return TableError(
+            f"this is not a Parquet file, or it is damaged ({reason})",
+            where=self.name + place,
+            remedy="Write it again.",
+        )
+
+
+@contextmanager
+def open_parquet(path: str | os.PathLike[str]) -> Iterator[ParquetSource]:
+    """Open a file, or one of its row groups."""
+    import_pandas()
+    refuse_folder(path, str(path))
+    groups = [path.group] if isinstance(path, RowGroup) else None
+    with open_stream(os.fspath(path)) as stream:
+        yield ParquetSource(stream, str(path), groups)
+
+
+def _prefixes(path: str) -> list[str]:
+    """Return the columns that a leaf of the schema may belong to, by their names."""
+    parts = path.split(".")
+    return [".".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def open_stream(path: str) -> AbstractContextManager[BinaryIO]:
+    """Open a file, here or at a URL."""
+    if not URL.match(path):
+        return open(path, "rb")
+    store, name = store_of(path)
+    stream: AbstractContextManager[BinaryIO] = store.open(name, "rb")
+    return stream
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, by fsspec, and the path in it."""
+    try:
+        import fsspec
+    except ImportError:
+        raise ImportError(
+            f"reading {shown(without_password(url))} needs fsspec: pip install fsspec"
+        ) from None
+    try:
+        found: tuple[Any, str] = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:  # no such protocol, or its package is missing
+        raise TableError(
+            f"files cannot be read from there ({error})",
+            where=without_password(url),
+            remedy="Copy them, or install the package of fsspec for it.",
+        ) from None
+    return found
+
+
+# ---- many files ---------------------------------------------------------------------------------
 
 
 def is_many(path: str | os.PathLike[str]) -> bool:

@@ -1,11 +1,14 @@
-"""How the columns of a table are read: numbers, dates or words, and what was odd about them.
+"""Read a whole table, for training, and find out what its columns hold.
 
-Every reader that finds words (CSV, Excel, JSON, SQL) gives them to :func:`read_columns`, so that
-a table means the same in every format.
+Every format goes the same way: its cells are strings, numbers or dates, and one pass finds out what
+a column holds, how it is written, and what was odd about it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -13,12 +16,53 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables.date_columns import Dates, read_dates
-from rejo.tables.dates import NO_DATE
-from rejo.tables.errors import TableError, shown
-from rejo.tables.number_columns import Numbers, read_numbers, settle, tally
-from rejo.tables.spelling import one_spelling
-from rejo.tables.values import Words, cells, spread, too_large
+from rejo.tables.dates import ISO, Dates, read_dates
+from rejo.tables.errors import (
+    TableError,
+    check_columns,
+    check_count,
+    check_whole,
+    import_pandas,
+    import_pyarrow,
+    shown,
+)
+from rejo.tables.numbers import (
+    Numbers,
+    decimal_of,
+    plain_numbers,
+    read_numbers,
+    settle,
+    tally,
+)
+from rejo.tables.sources import Source, name_of, open_source
+from rejo.tables.values import (
+    NO_DATE,
+    SEVERAL,
+    WHAT,
+    Cells,
+    Gaps,
+    Words,
+    cells,
+    cells_of,
+    count_words,
+    frame_of,
+    joined,
+    one_spelling,
+    spread,
+    texts_in,
+    too_large,
+    word_of,
+)
+
+ROWS = 100_000  # in a piece
+GROUPED = re.compile(r"-?\d{1,3}\.\d{3}")  # as a word, this may be a number of thousands
+TOTALS = {"total", "totals", "grand total", "sum", "summe", "gesamt", "insgesamt", "somme",
+          "totale"}  # fmt: skip
+# What a reader is told, if nothing else is said.
+DEFAULTS: dict[str, Any] = {
+    "missing": [], "decimal": None, "thousands": None, "exact": False, "header": True, "rename": {}
+}  # fmt: skip
+UNNAMED = "\0"  # before the position of a column without a name
 
 
 @dataclass(frozen=True)
@@ -35,17 +79,6 @@ class Reading:
     remarks: tuple[str, ...] = ()  # what else may surprise, such as "12 cells have no unit"
 
 
-def written_as(readings: Mapping[str, Reading]) -> dict[str, dict[str, str]]:
-    """Return how numbers and dates are written, for columns where it is not as in Python."""
-    found = {}
-    for name, reading in readings.items():
-        if reading.kind == "date":
-            found[name] = {"format": reading.format}
-        elif reading.kind == "number" and (reading.unit or reading.decimal != "."):
-            found[name] = {"decimal": reading.decimal, "unit": reading.unit}
-    return found
-
-
 class ReadColumn(NamedTuple):
     """A column as it was read."""
 
@@ -53,27 +86,449 @@ class ReadColumn(NamedTuple):
     reading: Reading
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table with typed columns.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Numbers are float64, dates are datetime64, and all else is strings, with None where a
+        value is missing.
+    path : str
+        As given; ``"stdin"`` for standard input.
+    sep, decimal, encoding : str
+        How the file is written.
+    readings : dict of str to Reading
+        How each column was read.
+    unnamed : dict of int to str
+        Columns without a name, which are left out, by their position, which begins at 1: they hold
+        ``"row numbers"``, ``"values"``, or are ``"empty"``.
+    reading : dict
+        What the user said about how to read the table: ``missing``, ``decimal``, ``thousands``,
+        ``exact``, ``header`` and ``rename``, where they differ from the defaults.
+    skipped : str
+        What stands above the header and was left out, in words; empty if nothing does.
+
+    Attributes
+    ----------
+    date_formats : dict of str to str
+        Format of each column of dates, such as ``"%d.%m.%Y"``.
+    written : dict of str to dict
+        How numbers and dates are written, as :class:`TableEncoder` takes it.
+
+    See Also
+    --------
+    read_table : Read one; with an example.
+    """
+
+    frame: Any
+    path: str
+    sep: str
+    decimal: str
+    encoding: str
+    readings: dict[str, Reading] = field(default_factory=dict)
+    unnamed: dict[int, str] = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
+    skipped: str = ""
+
+    @property
+    def date_formats(self) -> dict[str, str]:
+        """Format of each column of dates, such as ``"%d.%m.%Y"``; a time may follow the date."""
+        return {name: r.format for name, r in self.readings.items() if r.kind == "date"}
+
+    @property
+    def written(self) -> dict[str, dict[str, str]]:
+        """How numbers and dates are written, as :class:`~rejo.tables.TableEncoder` takes it."""
+        found = {}
+        for name, reading in self.readings.items():
+            if reading.kind == "date":
+                found[name] = {"format": reading.format}
+            elif reading.kind == "number" and (reading.unit or reading.decimal != "."):
+                found[name] = {"decimal": reading.decimal, "unit": reading.unit}
+        return found
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    text: Iterable[str] = (),
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: Iterable[str] = (),
+    thousands: str | None = None,
+    words: Iterable[str] = (),
+    exact: bool = False,
+    sheet: str | None = None,
+    query: str | None = None,
+    header: bool | int = True,
+    rename: Mapping[str, str] | None = None,
+) -> Table:
+    r"""Read a table from a file or a database; needs ``rejo[tables]``.
+
+    A column holds numbers if every value is a number and none is a code such as ``007``; it holds
+    dates if every value fits one format; otherwise it holds words.  Columns without a name are
+    left out.  Infinite numbers, and those above 1e100, are refused.  The options mean the same in
+    every format.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``-`` is standard input. The ending gives the format: ``.parquet`` or ``.pq``, ``.xlsx``,
+        ``.xls``, ``.xlsb`` or ``.ods``, ``.jsonl``, ``.ndjson`` or ``.json`` (an object for each
+        row); anything else is a CSV file. CSV and JSON may be compressed with gzip.
+        ``sqlite:///loans.db#loans`` and ``postgresql://user@host/name#loans`` are tables of a
+        database.
+    text : iterable of str, default=()
+        Columns to keep as strings, as written but stripped of blanks: identifiers with leading
+        zeros, or class labels.  There ``NA`` or ``?`` is a value, and only an empty cell is
+        missing (None).
+    sep : str, default=None
+        Column separator; ``" "`` is any run of blanks. ``None``: comma, semicolon, tab or bar,
+        whichever splits the header and the first rows in the same way.
+    decimal : str, default=None
+        Decimal mark. ``None``: found for each column.
+    encoding : str, default=None
+        ``None``: what the byte order mark says, else UTF-8.
+    missing : iterable of str, default=()
+        More entries that mean a missing value, besides an empty cell and those of
+        :data:`~rejo.tables.MISSING`. A number such as ``-999`` means it however it is written.
+    thousands : str, default=None
+        Mark between thousands: ``"."``, ``","``, ``"'"`` or ``" "``. ``None``: found for each
+        column.
+    words : iterable of str, default=()
+        Columns to read as words, even if they look like numbers or dates.
+    exact : bool, default=False
+        Whether to keep words apart that differ only in upper and lower case or in blanks.
+    sheet : str, default=None
+        Sheet of an Excel file. ``None``: the only one that is not empty.
+    query : str, default=None
+        Table of a database, or a ``SELECT``, which is run as it is.
+    header : bool or int, default=True
+        Line of a CSV file, or row of a sheet, that names the columns; the first is 1. ``True``:
+        the first, or the one below a title if that is clear. ``False``: none, and the columns are
+        called ``column 1``, ``column 2``, ...
+    rename : dict of str to str, default=None
+        Other names for columns: ``{"Annual income": "income"}``.
+
+    Returns
+    -------
+    Table
+        Its ``frame`` is the table; the rest says how it was written.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read; the message gives the line and the column.
+
+    See Also
+    --------
+    read_chunks : Read a table in chunks, for prediction.
+    TableEncoder : Turn the frame into numbers.
+    rejo.datasets.load_table : Features, classes and groups of a table, apart.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.tables import read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "loans.csv")
+    ...     _ = path.write_text("id;income;since\n007;1.500,50 €;31.12.2020\n008;?;1.2.2021\n")
+    ...     table = read_table(path, text=["id"])
+    >>> table.frame.drop(columns="since").to_dict("list")
+    {'id': ['007', '008'], 'income': [1500.5, nan]}
+    >>> table.written
+    {'income': {'decimal': ',', 'unit': '€'}, 'since': {'format': '%d.%m.%Y'}}
+    """
+    import_pandas()
+    kept = [text] if isinstance(text, str) else list(text)
+    as_words = [words] if isinstance(words, str) else list(words)
+    as_words = [name for name in as_words if name not in kept]
+    gone = [missing] if isinstance(missing, str) else list(missing)
+    given = {"missing": gone, "decimal": decimal, "thousands": thousands, "exact": exact,
+             "header": header, "rename": dict(rename or {})}  # fmt: skip
+    mark = decimal_of(decimal, thousands, name_of(path))
+    with open_source(
+        path, sep=sep, encoding=encoding, sheet=sheet, query=query, header=header, rename=rename
+    ) as source:
+        there = [name for name in source.names if name]
+        check_columns(source.name, kept, there)
+        check_columns(source.name, as_words, there, "words")
+        arrays = _whole(source, [*kept, *as_words])
+        found = _read(source, arrays, Gaps.of(gone), kept, as_words, mark, exact)
+        unnamed = {int(n[1:]): _what(a) for n, a in arrays.items() if n.startswith(UNNAMED)}
+        readings = {name: column.reading for name, column in found.items()}
+        frame = frame_of({name: column.values for name, column in found.items()})
+        table = Table(
+            frame,
+            source.name,
+            getattr(source, "sep", ""),
+            mark or _main_mark(readings),
+            getattr(source, "encoding", source.format),
+            readings,
+            unnamed,
+            {name: value for name, value in given.items() if value != DEFAULTS[name]},
+            source.skipped,
+        )
+    frame.attrs["written"], frame.attrs["reading"] = table.written, table.reading
+    return table
+
+
+def _whole(source: Source, exact: Collection[str]) -> dict[str, list[Any]]:
+    """Return all columns, each as Arrow arrays one after the other."""
+    pa = import_pyarrow()
+    parts: dict[str, list[Any]] = {name: [] for name in source.names if name}
+    n_rows = size = 0
+    for piece in source.pieces(None, exact, ROWS):
+        if piece.doubts:
+            row = min(piece.doubts)
+            raise source.refusal(n_rows + row, *piece.doubts[row])
+        for name in piece.columns:  # in JSON, a column may begin late
+            parts.setdefault(name, [pa.nulls(n_rows)] if n_rows else [])
+        check_count(len(parts), source.name)
+        for name, found in parts.items():
+            array = piece.columns.get(name)
+            found.append(pa.nulls(piece.n_rows) if array is None else array)
+            size += found[-1].nbytes
+        n_rows += piece.n_rows
+        check_whole(size, source.name)
+    return parts
+
+
+def _joined(parts: list[Any], as_text: bool = False) -> Any:
+    """Return the parts of a column as one Arrow array of strings, or as cells."""
+    pa = import_pyarrow()
+    types = {part.type for part in parts} - {pa.null()}
+    if types <= {pa.string()}:
+        same = [part.cast(pa.string()) for part in parts]
+        return pa.concat_arrays(same) if same else pa.array([], pa.string())
+    found = [cells_of(part, as_text) for part in parts]
+    numbers = dates = None
+    if any(part.numbers is not None for part in found):
+        numbers = np.concatenate([
+            np.full(len(p.words.codes), np.nan) if p.numbers is None else p.numbers for p in found
+        ])  # fmt: skip
+    if any(part.dates is not None for part in found):
+        dates = np.concatenate([
+            np.full(len(p.words.codes), NO_DATE) if p.dates is None else p.dates for p in found
+        ])  # fmt: skip
+    return Cells(joined([part.words for part in found]), numbers, dates)
+
+
+def _read(
+    source: Source,
+    arrays: dict[str, list[Any]],
+    gaps: Gaps,
+    text: Collection[str],
+    words: Collection[str],
+    decimal: str | None,
+    exact: bool,
+) -> dict[str, ReadColumn]:
+    """Find out what columns hold, and read them."""
+    names = [name for name in arrays if not name.startswith(UNNAMED)]
+    found: dict[str, ReadColumn] = {}
+    marks: dict[str, str] = {}  # that plain numbers show
+    unmarked: list[str] = []
+    strings: dict[str, Words] = {}
+    typed: dict[str, Cells] = {}  # numbers or dates among other cells
+    repeated: Any = None  # rows whose cells are the names of the columns
+
+    def place(column: str, row: int) -> str:
+        return source.place(row, column)
+
+    for name in names:
+        column = _joined(arrays[name], name in text or name in words)
+        arrays[name] = []
+        if not isinstance(column, Cells):
+            if source.format == "csv" and len(names) > 1 and repeated is not False:
+                repeated = _names_again(column, source.own_name(name), repeated)
+            if name in text:
+                values = texts_in(column)
+                found[name] = ReadColumn(values, Reading("text", n_missing=_n_none(values)))
+                continue
+            plain = None if name in words else plain_numbers(column, gaps)
+            if plain is not None and not (plain.is_unclear or plain.has_codes):
+                wrong = decimal is not None and plain.mark not in ("", decimal)
+                if not wrong and not len(too_large(plain.values)) and not _is_empty(plain.values):
+                    gone = int(np.isnan(plain.values).sum())
+                    about = Reading("number", plain.mark or ".", n_missing=gone)
+                    found[name] = ReadColumn(plain.values, about)
+                    marks |= {name: plain.mark} if plain.mark else {}
+                    unmarked += [] if plain.mark else [name]
+                    continue
+            column = Cells(cells_of(column).words)
+        _refuse_several(column.words, partial(place, name))
+        if name in text:
+            values = cells(column.as_words())
+            found[name] = ReadColumn(values, Reading("text", n_missing=_n_none(values)))
+            continue
+        part = column.known(gaps)
+        if name in words:
+            found[name] = as_category(part.as_words(), exact)
+        elif part.numbers is None and part.dates is None:
+            strings[name] = part.words
+        elif not part.words.words and part.dates is None:
+            found[name] = _of_type("number", part.numbers)
+        elif not part.words.words and part.numbers is None:
+            found[name] = _of_type("date", part.dates)
+        else:
+            typed[name] = part
+    if repeated is not None and repeated is not False:
+        raise TableError(
+            "the header is repeated here", where=source.place(int(repeated[0])), remedy="Remove it."
+        )
+    sep = getattr(source, "sep", "")
+    read = partial(read_columns, decimal=decimal, sep=sep, shown_by=marks, exact=exact, place=place)
+    found.update(read(strings))
+    rest: dict[str, Words] = {}
+    for name, part in typed.items():
+        merged = _beside(part, name, read)
+        if merged is None:
+            rest[name] = part.as_words(partial(_plain, decimal=decimal or "."))
+        else:
+            found[name] = merged
+    found.update(read(rest))
+    known = {about.decimal for values, about in found.values()
+             if about.kind == "number" and about.decimal != "."} | set(marks.values())  # fmt: skip
+    for name in unmarked:
+        mark = decimal or (min(known) if len(known) == 1 else ".")
+        found[name] = ReadColumn(found[name].values, replace(found[name].reading, decimal=mark))
+    _check_sizes(found, place)
+    if (total := _summed(found)) is not None:
+        raise TableError(
+            "the last row is a total, not a case",
+            where=place(total, len(found[total].values) - 1),
+            remedy="Remove that row.",
+        )
+    return {name: found[name] for name in names}
+
+
+def _n_none(values: NDArray[np.object_]) -> int:
+    return sum(value is None for value in values.tolist())
+
+
+def _is_empty(values: Any) -> bool:
+    return bool(np.isnan(values).all())
+
+
+def _names_again(column: Any, name: str, rows: Any) -> Any:
+    """Return the rows, among those so far, whose cell is the name of the column; False if none."""
+    compute = import_pyarrow().compute
+    if rows is None:
+        if compute.index(column, name).as_py() < 0:
+            return False
+        return np.flatnonzero(compute.equal(column, name).to_numpy(zero_copy_only=False))
+    rows = [row for row in rows if (column[int(row)].as_py() or "").strip() == name]
+    return rows or False
+
+
+def _refuse_several(column: Words, place: Callable[[int], str]) -> None:
+    for code, word in enumerate(column.words):
+        if word.startswith(SEVERAL):
+            raise not_single(WHAT[word], place(int((column.codes == code).argmax())))
+
+
+def not_single(what: str, where: str) -> TableError:
+    """Return the error for cells that are not single values."""
+    return TableError(
+        f"its cells are {what}, not single values such as numbers, dates or strings",
+        where=where,
+        remedy="Leave the column out, or write it as one of these.",
+    )
+
+
+def _of_type(kind: str, values: Any) -> ReadColumn:
+    gaps = int((np.isnat if kind == "date" else np.isnan)(values).sum())
+    return ReadColumn(values, Reading(kind, format=ISO if kind == "date" else "", n_missing=gaps))
+
+
+def _beside(
+    part: Cells, column: str, read: Callable[..., dict[str, ReadColumn]]
+) -> ReadColumn | None:
+    """Return numbers beside strings that are numbers, or dates beside dates; else None."""
+    if not part.words.words:
+        return None
+    try:
+        values, about = read({column: part.words})[column]
+    except TableError:  # unclear by themselves; perhaps not among the others
+        return None
+    typed = {"number": (part.numbers, part.dates), "date": (part.dates, part.numbers)}
+    same, other = typed.get(about.kind, (None, None))
+    if same is None or other is not None:
+        return None
+    there = ~(np.isnat(same) if about.kind == "date" else np.isnan(same))
+    n_missing = about.n_missing - int(there.sum())
+    return ReadColumn(np.where(there, same, values), replace(about, n_missing=n_missing))
+
+
+def _plain(value: float, decimal: str) -> str:
+    """Return a number as a word that can only be read as this number."""
+    word = word_of(value)
+    return (word + "0" * bool(GROUPED.fullmatch(word))).replace(".", decimal)
+
+
+def _check_sizes(columns: Mapping[str, ReadColumn], place: Callable[[str, int], str]) -> None:
+    """Refuse numbers that are infinite, or would overflow when squared."""
+    for name, (values, about) in columns.items():
+        if about.kind == "number" and len(rows := too_large(values)):
+            raise TableError(
+                "the number is infinite or above 1e100",
+                where=place(name, int(rows[0])),
+                remedy="Leave the cell empty if the value is unknown.",
+            )
+
+
+def _summed(columns: dict[str, ReadColumn]) -> str | None:
+    """Return a column of numbers whose last is the sum of the others, if the row says so."""
+    last = [column.values[-1] for column in columns.values() if len(column.values) > 2]
+    if not any(isinstance(cell, str) and cell.casefold().strip(": ") in TOTALS for cell in last):
+        return None
+    for name, column in columns.items():
+        if column.reading.kind == "number":
+            total = np.nansum(column.values[:-1])
+            if total and abs(column.values[-1] - total) <= 1e-6 * abs(total):
+                return name
+    return None
+
+
+def _main_mark(readings: Mapping[str, Reading]) -> str:
+    marks = Counter(reading.decimal for reading in readings.values() if reading.kind == "number")
+    return marks.most_common(1)[0][0] if marks else "."
+
+
+def _what(parts: list[Any]) -> str:
+    """Say what a column without a name holds."""
+    column = Cells(cells_of(_joined(parts)).words).known(Gaps.of()).words
+    if not column.words:
+        return "empty"
+    read = tally(column).read["."]
+    values = spread([np.nan if cell is None else cell.value for cell in read], column, np.nan)
+    first = values[0] if len(values) else np.nan
+    if first in (0, 1) and (values == np.arange(len(values)) + first).all():
+        return "row numbers"
+    return "values"
+
+
+# ---- columns of words --------------------------------------------------------------------------
+
+
 def read_columns(
     columns: Mapping[str, Words],
-    where: str,
     decimal: str | None = None,
     *,
+    place: Callable[[str, int], str],
     sep: str = "",
     shown_by: Mapping[str, str] = MappingProxyType({}),
     exact: bool = False,
-    place: Callable[[str, int], str] | None = None,
 ) -> dict[str, ReadColumn]:
     """Find out what columns of words hold, and read them.
 
     ``decimal`` is for columns whose cells may have either decimal mark, and ``shown_by`` the marks
     of columns that were read already; with the separator ``","``, a comma is no decimal mark by
-    itself.  ``exact`` keeps several spellings of a word apart.  ``where`` and ``place`` say where a
-    file, and a column and a row, are.
+    itself.  ``exact`` keeps several spellings of a word apart.
     """
-
-    def place_of(name: str, row: int) -> str:
-        return place(name, row) if place else f"{where}, column {shown(name)}"
-
     tallies = {name: tally(column) for name, column in columns.items()}
     marks = dict(shown_by)
     marks |= {name: proof for name, found in tallies.items() if (proof := found.proof())}
@@ -85,13 +540,13 @@ def read_columns(
             rest[name] = ()
             continue
         others = {mark for other, mark in marks.items() if other != name}
-        mark, remarks = settle(found, decimal, sep, others, partial(place_of, name))
+        mark, remarks = settle(found, decimal, sep, others, partial(place, name))
         numbers, why_not = read_numbers(found, mark, remarks)
         if numbers is None:
             rest[name] = why_not
         else:
             read[name] = _column(column, numbers, np.nan, Reading("number", mark, numbers.unit))
-    dates = read_dates({name: columns[name] for name in rest}, place_of)
+    dates = read_dates({name: columns[name] for name in rest}, place)
     for name, remarks in rest.items():
         if name in dates:
             about = Reading("date", format=dates[name].format)
@@ -110,30 +565,14 @@ def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = (
     return ReadColumn(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
 
 
-def as_text(values: NDArray[np.object_]) -> ReadColumn:
-    """Return a column of strings as written, with None for missing ones."""
-    return ReadColumn(values, Reading("text", n_missing=sum(value is None for value in values)))
-
-
-def check_sizes(columns: Mapping[str, ReadColumn], place: Callable[[str, int], str]) -> None:
-    """Refuse numbers that are infinite, or would overflow when squared."""
-    for name, (values, about) in columns.items():
-        if about.kind == "number" and len(rows := too_large(values)):
-            raise TableError(
-                "the number is infinite or above 1e100",
-                where=place(name, int(rows[0])),
-                remedy="Leave the cell empty if the value is unknown.",
-            )
-
-
 def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading) -> ReadColumn:
     """Return a column of numbers or dates, and all that is to be said about it."""
-    counts = np.bincount(column.codes + 1, minlength=len(column.words) + 1)
-    empty, counts = int(counts[0]), counts[1:]
+    counts = count_words(column)
+    empty = len(column.codes) - int(counts.sum())
     n_gaps = int(counts[found.gaps].sum())
     remarks = found.remarks
     if n_gaps:
-        some = quoted(column.words, counts, found.gaps)
+        some = _quoted(column.words, counts, found.gaps)
         remarks = (*remarks, f"{n_gaps:,} cell{'s' * (n_gaps > 1)} with {some}: read as missing")
     about = replace(
         about,
@@ -145,6 +584,6 @@ def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading)
     return ReadColumn(spread(found.values, column, missing), about)
 
 
-def quoted(words: Sequence[str], counts: Any, which: Iterable[int]) -> str:
+def _quoted(words: Sequence[str], counts: Any, which: Iterable[int]) -> str:
     """Quote the two most frequent of some words."""
     return " or ".join(shown(words[i]) for i in sorted(which, key=lambda i: -counts[i])[:2])

@@ -1,43 +1,222 @@
-"""Where tables come from and go to: the format of a file by its name, and names for messages.
+"""Where tables come from and go to: formats by name, and what every source gives.
 
-A database is named by a URL, in which a password may stand.  Messages, reports and model files have
-it from :func:`rejo.tables._bytes.name_of`, without.
+A source has names of columns and gives its rows in pieces: Arrow arrays of bounded size.  The
+format of a file is in the ending of its name; a database is named by a URL, in which a password may
+stand.  Messages, reports and model files have it from :func:`name_of`, without.
 """
 
 import os
-from contextlib import AbstractContextManager
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from rejo._io import URL
-from rejo.tables._bytes import name_of
-from rejo.tables._parquet import RowGroup, open_parquet
-from rejo.tables._typed import TypedFile
-from rejo.tables.errors import TableError, import_pyarrow, shown
+from rejo._errors import close_words
+from rejo._io import URL, without_password
+from rejo.tables.errors import (
+    PIECE,
+    ROW,
+    TableError,
+    check_columns,
+    check_count,
+    check_different,
+    import_pyarrow,
+    long_field,
+    shown,
+    too_large,
+)
+from rejo.tables.values import array_of, long_cell
 
+EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-}
+    ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "json",
+    ".ndjson": "json", ".json": "json", **dict.fromkeys(EXCEL, "excel"),
+}  # fmt: skip
 # Endings of tables that are written.
 WRITTEN = (
     ".csv", ".csv.gz", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet", ".pq",
 )  # fmt: skip
 PACKED = ("csv", "json")  # these may end in .gz too
-# Endings of tables that are not read: what they are.
-OTHERS = {
-    ".xls": "an old Excel file",
-    ".xlsb": "a binary Excel file",
-    ".ods": "a LibreOffice file",
-    ".numbers": "a Numbers file",
-}
 DATABASES = ("sqlite", "postgresql", "postgres")
+CELL = 8  # bytes: a number, a date, or the place of a word
+LOOK = 50  # rows in which the header is looked for
+MOST_TITLES = 10  # rows above the header that are skipped without being asked
+NUMERIC = re.compile(r"[\s\d.,:/%€$+-]+")
+
+
+class Piece(NamedTuple):
+    """Some rows of a source."""
+
+    n_rows: int
+    columns: dict[str, Any]  # Arrow arrays, by name
+    # Rows that cannot be right, by position: a reason of :mod:`rejo.tables.doubts`, and a detail.
+    doubts: Mapping[int, tuple[str, str]] = {}
+
+
+class Source:
+    """A table that is open, and read once, from beginning to end."""
+
+    format: str
+    name: str  # for messages
+    names: list[str]  # of the columns; empty for a column without a name
+    own_names: list[str]  # those in the file
+    size: int | None = None  # bytes of a file whose contents are packed
+    skipped: str = ""  # what stands above the header, in words
+    _own: dict[str, str]  # names in the file of columns that were renamed
+
+    def pieces(
+        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
+    ) -> Iterator[Piece]:
+        """Yield some columns, or all; those of ``exact`` have strings only."""
+        own = self._own
+        wanted = None if columns is None else [own.get(name, name) for name in columns]
+        names = {own_name: name for name, own_name in own.items()}
+        strings = [own.get(name, name) for name in exact]
+        done = 0
+        for n_rows, found, doubts in self._pieces(wanted, strings, rows):
+            for name, array in found.items():
+                if (row := long_cell(array)) is not None:
+                    raise long_field(self.place(done + row, names.get(name, name)))
+            found = {names.get(name, name): array for name, array in found.items()}
+            yield Piece(n_rows, found, doubts)
+            done += n_rows
+
+    def _pieces(
+        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
+    ) -> Iterator[Piece]:
+        raise NotImplementedError
+
+    def own_name(self, column: str) -> str:
+        """Return the name of a column in the file."""
+        return self._own.get(column, column)
+
+    def place(self, row: int, column: str = "") -> str:
+        """Say where a row, or a cell, is; the first row is 0."""
+        return f"{self.name}, row {row + 1}" + (f", column {shown(column)}" if column else "")
+
+    def refusal(self, row: int, why: str, detail: str) -> TableError:
+        """Return the error for a row that cannot be right, in training."""
+        from rejo.tables.doubts import Doubt
+
+        return TableError(
+            str(Doubt(why, value=detail, kind=detail)), where=self.place(row), remedy="Correct it."
+        )
+
+    def rename(self, names: Mapping[str, str], needed: Collection[str] = ()) -> None:
+        """Call columns by other names: ``names`` has the new one for that in the file.
+
+        A name that the file lacks is refused, unless the column is there under its new name.
+        """
+        check_count(len(self.names), self.name)
+        self._own, self.own_names = {}, self.names
+        for old, new in names.items():
+            if old in self.names and new not in self.names:
+                self.names = [new if name == old else name for name in self.names]
+                self._own[new] = old
+            elif new not in self.names:
+                check_columns(self.name, [old], filter(None, self.names), "rename")
+        check_different(self.name, self.names)
+        there = [name for name in self.names if name]
+        try:
+            check_columns(self.name, needed, there)
+        except TableError as error:
+            lacks = next(name for name in needed if name not in there)
+            if close := close_words(lacks, [name for name in there if name not in needed], 1):
+                error.parameter = "rename"
+                pair = shown(f"{close[0]}={lacks}")
+                said = f"If it is {shown(close[0])} here, add rename={pair}."
+                error.remedy = f"{said} {error.remedy}"
+            raise
+
+
+def row_pieces(
+    rows: Iterable[Any],
+    columns: Callable[[list[Any]], Mapping[str, list[Any]]],
+    exact: Collection[str],
+    most: int,
+    place: Callable[[int], str],
+    doubt: Callable[[Any], tuple[str, str] | None] = lambda _: None,
+) -> Iterator[Piece]:
+    """Gather rows of Python values, sequences or dicts, whose ``columns`` are taken out of many."""
+    batch: list[Any] = []
+    doubts: dict[int, tuple[str, str]] = {}
+    done = size = 0
+
+    def piece() -> Piece:
+        found = columns(batch).items()
+        arrays = {name: array_of(values, name in exact) for name, values in found}
+        return Piece(len(batch), arrays, dict(doubts))
+
+    for row in rows:
+        values = row.values() if isinstance(row, dict) else row
+        length = CELL * len(values) + sum([len(value) for value in values if type(value) is str])
+        if length > ROW:
+            where = place(done + len(batch))
+            raise too_large("the row is too long", ROW, where, "Leave out long columns.")
+        if (found := doubt(row)) is not None:
+            doubts[len(batch)] = found
+        batch.append(row)
+        size += length
+        if len(batch) >= most or size >= PIECE:
+            yield piece()
+            done, size, batch, doubts = done + len(batch), 0, [], {}
+    if batch:
+        yield piece()
+
+
+# ---- the row that names the columns -----------------------------------------------------------
+
+
+class Wanted(NamedTuple):
+    """Which row of a file names its columns."""
+
+    header: bool | int = True  # False: none; a number: that of its line or row, from 1
+    needed: frozenset[str] = frozenset()  # names that it must have, if they are known
+
+    def row(self, rows: Sequence[Sequence[str]], numbers: Sequence[int], name: str) -> int:
+        """Return the index of the header among the first rows that are not blank.
+
+        ``numbers`` are those of the lines, or rows, at which they end.
+        """
+        if self.header is not True and self.header > 0:
+            found = next((i for i, end in enumerate(numbers) if end >= self.header), None)
+            if found is None:
+                raise TableError(
+                    f"row {self.header} is not among the first {LOOK} that are not blank",
+                    where=name,
+                    parameter="header",
+                )
+            return found
+        if not self.header or not rows:
+            return 0
+        if self.needed:
+            for i, row in enumerate(rows):
+                if self.needed <= {cell.strip() for cell in row}:
+                    return i
+        return _titles(rows)
+
+
+def _titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many rows stand above the header, if that is clear; else 0."""
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    width = max(filled)
+    first = filled.index(width)
+    before = rows[:first]
+    if not 0 < first <= MOST_TITLES or first + 1 >= len(rows) or width < 2:
+        return 0
+    comments = all(row and row[0].lstrip().startswith(("#", "//")) for row in before)
+    alone = all(n <= max(1, width // 3) and row[0].strip() for n, row in zip(filled, before,
+                strict=False))  # fmt: skip
+    if width == 2 and any(len(row) > 1 for row in before):
+        return 0
+    names = [cell.strip() for cell in rows[first]]
+    named = len(set(names)) == len(names) and not any(NUMERIC.fullmatch(n) for n in names if n)
+    after = len(rows[first + 1]) == len(rows[first]) or filled[first + 1] > width // 2
+    return first if (comments or alone) and named and after else 0
+
+
+# ---- formats ----------------------------------------------------------------------------------
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
@@ -45,8 +224,15 @@ def is_url(path: str | os.PathLike[str]) -> bool:
     return URL.match(os.fspath(path)) is not None
 
 
+def name_of(path: str | os.PathLike[str]) -> str:
+    """Return what messages call the file; the URL of a database has no password there."""
+    return "stdin" if os.fspath(path) == "-" else without_password(os.fspath(path))
+
+
 def format_of(path: str | os.PathLike[str]) -> str:
     """Return the format of a table by its name; ``csv`` for other endings, and for a stream."""
+    from rejo.tables.pieces import RowGroup
+
     name = os.fspath(path)
     if isinstance(path, RowGroup):
         return "parquet"
@@ -59,35 +245,15 @@ def format_of(path: str | os.PathLike[str]) -> str:
             remedy="Save the table as a file, or name a database: sqlite:///FILE, or "
             "postgresql://USER@HOST/NAME.",
         )
-    lower = name.lower()
-    ending = Path(lower).suffix
-    if ending in OTHERS:
+    ending = Path(name.lower()).suffix
+    if ending == ".numbers":
         raise TableError(
-            f"this is {OTHERS[ending]}, which is not read",
-            where=name,
-            remedy="Save it as .xlsx or as CSV.",
+            "this is a Numbers file, which is not read", where=name, remedy="Save it as .xlsx."
         )
     if ending == ".gz":
-        found_inside = FORMATS.get(Path(lower[:-3]).suffix, "csv")
+        found_inside = FORMATS.get(Path(name.lower()[:-3]).suffix, "csv")
         return found_inside if found_inside in PACKED else "csv"
     return FORMATS.get(ending, "csv")
-
-
-def source_format(
-    path: str | os.PathLike[str], sheet: str | None = None, query: str | None = None
-) -> str:
-    """Return the format of a table that is read; refuse a sheet or a query that it cannot have."""
-    format = format_of(path)
-    for parameter, value, needed, what in (
-        ("sheet", sheet, "excel", "an Excel file"),
-        ("query", query, "sql", "a database"),
-    ):
-        if value is not None and format != needed:
-            raise TableError(
-                f"this is not {what}", where=name_of(path), parameter=parameter,
-                remedy="Leave it out, or give another table.",
-            )  # fmt: skip
-    return format
 
 
 def output_format(path: str | os.PathLike[str]) -> str:
@@ -117,33 +283,74 @@ def check_output_format(path: str | os.PathLike[str], *, overwrite: bool = False
     not exist, unless it is to be replaced.  Whether a file exists is not checked.
     """
     format = output_format(path)
-    if format == "parquet":
-        import_pyarrow(f"writing {os.fspath(path)}")
-    elif format == "sql":
+    import_pyarrow(f"writing {name_of(path)}")
+    if format == "sql":
         from rejo.tables._sql import check_table
 
         check_table(os.fspath(path), overwrite=overwrite)
 
 
-def open_typed(
+@contextmanager
+def open_source(
     path: str | os.PathLike[str],
-    format: str,
     *,
+    sep: str | None = None,
+    encoding: str | None = None,
     sheet: str | None = None,
     query: str | None = None,
-    encoding: str | None = None,
-) -> AbstractContextManager[TypedFile]:
-    """Open a table that is not a CSV file."""
-    if format == "parquet":
-        return open_parquet(path)
-    if format == "json":
+    header: bool | int = True,
+    rename: Mapping[str, str] | str | None = None,
+    needed: Collection[str] = (),
+) -> Iterator[Source]:
+    """Open a table; it must have the columns that are ``needed``, after others are renamed."""
+    format = format_of(path)
+    renamed = dict([rename.split("=", 1)]) if isinstance(rename, str) else dict(rename or {})
+    for parameter, value, owner, what in (
+        ("sheet", sheet, "excel", "an Excel file"),
+        ("query", query, "sql", "a database"),
+    ):
+        if value is not None and format != owner:
+            raise TableError(
+                f"this is not {what}", where=name_of(path), parameter=parameter,
+                remedy="Leave it out, or give another table.",
+            )  # fmt: skip
+    old = {new: own for own, new in renamed.items()}
+    wanted = Wanted(header, frozenset(old.get(name, name) for name in needed))
+    opened: AbstractContextManager[Source]
+    if format == "csv":
+        from rejo.tables._csv import open_csv
+
+        opened = open_csv(path, sep, encoding, wanted)
+    elif format == "json":
         from rejo.tables._json import open_json
 
-        return open_json(path, encoding)
-    if format == "excel":
+        opened = open_json(path, encoding)
+    elif format == "excel":
         from rejo.tables._excel import open_excel
 
-        return open_excel(Path(path), sheet)
-    from rejo.tables._sql import open_database
+        opened = open_excel(Path(path), sheet, wanted)
+    elif format == "parquet":
+        from rejo.tables.pieces import open_parquet
 
-    return open_database(os.fspath(path), query)
+        opened = open_parquet(path)
+    else:
+        from rejo.tables._sql import open_database
+
+        opened = open_database(os.fspath(path), query)
+    with opened as source:
+        source.rename(renamed, needed)
+        yield source
+
+
+def place_of(path: str | os.PathLike[str], row: int, **reading: Any) -> str:
+    """Say where the data row with the index ``row`` is; ``reading`` as for ``read_table``.
+
+    In a CSV file it is a line, of which the header has the first; in a workbook it is a row of the
+    sheet.  Both are found by reading the file again, so of a stream or a database it is the number
+    of the data row.
+    """
+    if format_of(path) == "sql" or not Path(path).is_file():
+        return f"{name_of(path)}, row {row + 1}"
+    how: dict[str, Any] = {n: reading.get(n) for n in ("sep", "encoding", "sheet")}
+    with open_source(path, **how, header=reading.get("header", True)) as source:
+        return source.place(row)

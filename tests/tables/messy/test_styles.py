@@ -10,8 +10,8 @@ pd = pytest.importorskip("pandas")
 
 from rejo.tables import TableEncoder, TableError, read_chunks, read_table  # noqa: E402
 from rejo.tables.dates import FORMATS, read_date  # noqa: E402
-from rejo.tables.marks import number, read_cell, same_unit  # noqa: E402
-from rejo.tables.spelling import merged  # noqa: E402
+from rejo.tables.numbers import number, read_cell, same_unit  # noqa: E402
+from rejo.tables.values import merged  # noqa: E402
 from tests.some_and_many import some_and_many  # noqa: E402
 
 STYLES = st.fixed_dictionaries(

@@ -1,26 +1,287 @@
-"""Columns of words that may be numbers: which decimal mark they have, which unit, what is odd.
+"""Numbers as people write them: ``$17,309.08``, ``1.234,50 €``, ``(5)``, ``12 kg``, ``2 %``.
 
-Each distinct word is read with both decimal marks.  Some cells can only have one of them; if none
-of a column does, the other cells, the other columns and the separator may settle it.  Otherwise the
-user is asked.
+Only the decimal mark must be known.  The other mark, blanks and apostrophes may then group digits
+in threes, or in the Indian way.  A unit may follow the number; only a currency may stand before it,
+so that ``A12`` and ``Q1`` stay words.
+
+In a column each distinct word is read with both decimal marks.  Some cells can only have one of
+them; if none of a column does, the other cells, the other columns and the separator may settle it.
+Otherwise the user is asked.  Columns of plain numbers, as programs write them, are read at once.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.errors import TableError, shown
-from rejo.tables.marks import OTHER, WrittenNumber, is_currency, is_factor, read_cell, same_unit
-from rejo.tables.values import Words, few, means_missing
+from rejo.tables.errors import TableError, import_pyarrow, shown
+from rejo.tables.values import Gaps, Letters, Words, count_words, few, means_missing
 
+OTHER = {".": ",", ",": "."}
 FEWEST_NUMBERS = 3  # different ones, beside words that are not numbers
-
+LOOK = 64  # cells of a column that are tried before all of them are
+ZERO, MARK = b"0."
 Place = Callable[[int], str]  # of a row
+LONGEST_NUMBER = 400  # characters
+LONGEST_UNIT = 12
+CODE = re.compile(r"0[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")  # 007 is not a number
+INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+# Suffixes that stand for a factor: 12 beside 12k is another number, not one without its unit.
+FACTORS = {"k", "mn", "mio", "mill", "mln", "mrd", "bn", "tsd", "tn", "thousand", "million"}
+FACTORS_OF_MONEY = FACTORS | {"m", "mm", "b", "t"}
+SAME_CURRENCY = {"€": "eur", "$": "usd", "us$": "usd", "£": "gbp", "¥": "jpy", "₹": "inr"}
+SAME_CURRENCY |= {"rs": "inr", "r$": "brl", "zł": "pln", "kč": "czk", "sfr": "chf", "fr": "chf"}
+
+_SYMBOLS = "$€£¥₹₽₩₺₴₪₫₦฿₱"
+_CODES = (
+    "USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|AUD|CAD|NZD|SGD|HKD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|BRL|"
+    "MXN|ARS|CLP|COP|ZAR|RUB|UAH|TRY|ILS|AED|SAR|KRW|THB|IDR|MYR|PHP|VND|TWD|NGN|KES|EGP"
+)
+_CURRENCY = (
+    rf"(?:(?:US|AU|CA|NZ|HK|[ACSR])?\$|[{_SYMBOLS}]|(?i:{_CODES})|(?:Rs|SFr|Fr|kr|Kr)\.?|zł|Kč)"
+)
+_BLANKS = " \u00a0\u2009\u202f"
+_APOSTROPHES = "'\u2019\u02bc`\u00b4"
+_SIGN = "[-+\u2212\u2013]"
+_LETTER = rf"[^\W\d_]|[°%‰µ{_SYMBOLS}]"
+_UNIT = rf"(?:{_LETTER})(?:{_LETTER}|[/²³](?![0-9])){{0,{LONGEST_UNIT}}}[23]?\.?"
+
+
+def _pattern(decimal: str) -> re.Pattern[str]:
+    other, mark = re.escape(OTHER[decimal]), re.escape(decimal)
+    indian = "|[1-9][0-9]?(?:,[0-9][0-9])+,[0-9]{3}" if decimal == "." else ""
+    grouped = (
+        rf"(?:[1-9][0-9]{{0,2}}(?P<by>[{other}{_BLANKS}{_APOSTROPHES}])[0-9]{{3}}"
+        rf"(?:(?P=by)[0-9]{{3}})*{indian})"
+        rf"(?:{mark}[0-9]*)?"
+    )
+    plain = rf"(?:[0-9]+(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?"
+    blank = f"[{_BLANKS}]"
+    return re.compile(
+        rf"(?P<open>\({blank}?)?(?P<first>{_SIGN}{blank}?)?(?:(?P<before>{_CURRENCY}){blank}{{0,2}})?"
+        rf"(?P<second>{_SIGN})?(?P<number>{grouped}|{plain})(?P<last>[-\u2212\u2013]{{1,2}})?(?P<inner>{blank}?\))?"
+        rf"(?:{blank}{{0,2}}(?P<after>{_UNIT}))?(?P<outer>{blank}?\))?"
+    )
+
+
+_PATTERNS = {decimal: _pattern(decimal) for decimal in OTHER}
+_PLAIN = {".": re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?"), ",": re.compile(r"[+-]?[0-9]+")}
+_IS_CURRENCY = re.compile(_CURRENCY)
+_UNMARKED: dict[int, str | None] = {ord(blank): None for blank in _BLANKS + _APOSTROPHES}
+_TO_POINT = {
+    decimal: _UNMARKED | {ord(OTHER[decimal]): None, ord(decimal): "."} for decimal in OTHER
+}
+
+
+class WrittenNumber(NamedTuple):
+    """A number with what stands beside it."""
+
+    value: float
+    unit: str = ""
+    code: bool = False  # such as 007
+
+
+def read_cell(word: str, decimal: str) -> WrittenNumber | None:
+    """Return the number that a word stands for, which may be infinite; None if it is not one.
+
+    >>> read_cell("$17,309.08", ".")
+    WrittenNumber(value=17309.08, unit='$', code=False)
+    >>> read_cell("-1.234,5 kg", ","), read_cell("A12", ".")
+    (WrittenNumber(value=-1234.5, unit='kg', code=False), None)
+    """
+    if len(word) > LONGEST_NUMBER:
+        return None
+    if _PLAIN[decimal].fullmatch(word):  # most cells; the rest takes longer
+        return WrittenNumber(float(word), code=CODE.fullmatch(word) is not None)
+    found = _PATTERNS[decimal].fullmatch(word)
+    if found is None:
+        return WrittenNumber(float(word)) if INFINITE.fullmatch(word) else None
+    opened, first, before, second, number, last, inner, after, outer = found.group(
+        "open", "first", "before", "second", "number", "last", "inner", "after", "outer"
+    )
+    if last and number[-1] in OTHER:  # 1200,- has no cents
+        last = None
+    elif last and len(last) > 1:
+        return None
+    signs = [sign[0] for sign in (first, second, last) if sign]
+    if (opened is not None) + len(signs) > 1 or (opened is not None) != bool(inner or outer):
+        return None
+    if inner and outer:
+        return None
+    unit = (before or "").rstrip(".") + (after or "").rstrip(".")
+    if len(unit) > LONGEST_UNIT:
+        return None
+    value = float(number.translate(_TO_POINT[decimal]))
+    negative = opened is not None or signs[:1] not in ([], ["+"])
+    return WrittenNumber(-value if negative else value, unit, CODE.fullmatch(number) is not None)
+
+
+def is_currency(unit: str) -> bool:
+    """Return whether a unit is a currency."""
+    return _IS_CURRENCY.fullmatch(unit) is not None
+
+
+@lru_cache(1024)
+def same_unit(unit: str) -> str:
+    """Return what all spellings of a unit have in common: month and months, $ and USD."""
+    if len(unit) <= 2 and unit[:1] == "M":  # MW is not mW
+        return unit
+    unit = unit.casefold()
+    if unit in SAME_CURRENCY:
+        return SAME_CURRENCY[unit]
+    for end, least in (("s", 2), ("en", 3), ("e", 3), ("n", 3)):
+        if unit.endswith(end) and len(unit) - len(end) >= least:
+            return unit[: -len(end)]
+    return unit
+
+
+def is_factor(unit: str) -> bool:
+    """Return whether a unit stands for thousands, millions or more, as in $12k."""
+    money = _IS_CURRENCY.match(unit)
+    suffix = same_unit(unit[money.end() :] if money else unit)
+    return suffix in (FACTORS_OF_MONEY if money else FACTORS)
+
+
+def number(word: str, decimal: str, unit: str = "") -> float | None:
+    """Return the number of a word, in a column whose numbers have this unit; None if it has none.
+
+    The unit may be left out, and a currency may stand where there was no unit.  Other units make
+    another number.
+    """
+    cell = read_cell(word, decimal)
+    if cell is None:
+        return None
+    if (
+        cell.unit
+        and same_unit(cell.unit) != same_unit(unit)
+        and (unit or not is_currency(cell.unit))
+    ):
+        return None
+    if not cell.unit and unit and is_factor(unit):
+        return None
+    return cell.value
+
+
+def decimal_of(decimal: str | None, thousands: str | None, where: str) -> str | None:
+    """Return the decimal mark that the options give; None if they leave it open."""
+    if decimal is not None and decimal not in OTHER:
+        raise TableError(
+            f"decimal={shown(decimal)} is not '.' or ','", where=where, parameter="decimal"
+        )
+    if thousands is not None and thousands not in (*OTHER, *_BLANKS, *_APOSTROPHES):
+        raise TableError(
+            f"thousands={shown(thousands)} is not '.', ',', \"'\" or a blank",
+            where=where,
+            parameter="thousands",
+        )
+    if thousands is not None and thousands == decimal:
+        raise TableError(
+            f"thousands={shown(thousands)} is also the decimal mark",
+            where=where,
+            parameter="thousands",
+        )
+    return decimal or OTHER.get(thousands or "")
+
+
+# ---- columns of plain numbers ----------------------------------------------------------------
+
+_SIMPLE = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WORDS_FOR_GAPS = ["n/a", "#N/A", "-", "--", ".", "none", "None", "null", "na", "n.a.", "N/A", "NA",
+                   "?", "nan", "NaN", "NULL"]  # fmt: skip
+
+
+class Plain(NamedTuple):
+    """A column of numbers as programs write them, such as ``-1.5`` or ``3e-4``."""
+
+    values: Floats  # (n_rows,) NaN where missing
+    mark: str  # the decimal mark that cells can only have; empty if none shows it
+    is_unclear: bool  # cells such as 2.100 may be thousands
+    has_codes: bool  # a cell such as 007
+
+
+def plain_numbers(
+    strings: Any, gaps: Gaps, decimal: str | None = None, *, look: bool = True
+) -> Plain | None:
+    """Read an Arrow array of strings, if all of it are plain numbers; None if a cell is not.
+
+    ``look`` finds out what the cells show.  ``decimal`` is their mark, if it is known.
+    """
+    pa = import_pyarrow()
+    compute = pa.compute
+    if pa.types.is_dictionary(strings.type):
+        return None
+    for word in strings[:LOOK].to_pylist():
+        bare = (word or "").strip()
+        if not _SIMPLE.fullmatch(bare) and bare not in gaps.words and not means_missing(bare):
+            return None
+    mark, texts = ".", strings
+    found = _cast(texts, gaps) if decimal != "," else None
+    if found is None and decimal != ".":
+        if compute.any(compute.match_substring(strings, ".")).as_py():
+            return None
+        mark, texts = ",", compute.replace_substring(strings, ",", ".")
+        found = _cast(texts, gaps)
+    if found is None or np.isinf(found[0]).any():
+        return None
+    values = gaps.without(found[0])
+    return _looked_at(values, found[1], mark) if look else Plain(values, "", False, False)
+
+
+def _cast(texts: Any, gaps: Gaps) -> tuple[Floats, Any] | None:
+    """Return the numbers of strings, NaN for empty ones, and the strings; None if one is not one.
+
+    Blanks at their ends are stripped.
+    """
+    pa = import_pyarrow()
+    compute = pa.compute
+    for attempt in range(2):
+        if attempt:
+            texts = compute.utf8_trim_whitespace(texts)
+            words = pa.array([*_WORDS_FOR_GAPS, *gaps.words], texts.type)
+            empty = compute.is_in(texts, words)
+        else:
+            empty = compute.equal(compute.binary_length(texts), 0)
+        if compute.any(empty).as_py():
+            texts = compute.if_else(empty, pa.scalar(None, texts.type), texts)
+        try:
+            found: Floats = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            continue
+        return found, texts if texts.null_count == 0 else texts.fill_null("")
+    return None
+
+
+def _looked_at(values: Floats, texts: Any, mark: str) -> Plain:
+    """Say what the cells of a column show about their decimal mark, and whether some are codes."""
+    data, starts, ends = Letters.of(texts)
+    if not len(data):
+        return Plain(values, "", False, False)
+    first = np.minimum(starts, len(data) - 1)
+    starts = starts + np.isin(data[first], list(b"+-")) * (ends > starts)
+    size, last = ends - starts, len(data) - 1
+    first = data[np.minimum(starts, last)]
+    codes = (first == ZERO) & (size > 1) & (data[np.minimum(starts + 1, last)] - ZERO < 10)
+    three = (size > 3) & (data[np.maximum(ends - 4, 0)] == MARK)
+    if three.any():  # and not such as 1.5e3
+        digits = [data[np.maximum(ends - i, 0)] - ZERO < 10 for i in (1, 2, 3)]
+        three &= np.logical_and.reduce(digits)
+    grouped = three & (size >= 5) & (size <= 7) & (first != ZERO)
+    broken = (values != np.rint(values)) & ~np.isnan(values) & ~three
+    n_grouped, n_broken = int(grouped.sum()), int(broken.sum())
+    zeros = bool((grouped & (data[np.maximum(ends - 1, 0)] == ZERO)).any())
+    sure = bool((three & ~grouped).any())
+    shown_here = sure or (n_broken > 0 and (not zeros or not few(n_broken, n_broken + n_grouped)))
+    is_unclear = n_grouped > 0 and not shown_here
+    return Plain(values, mark if shown_here else "", is_unclear, bool(codes.any()))
+
+
+# ---- columns of words that may be numbers ----------------------------------------------------
 
 
 class Numbers(NamedTuple):
@@ -78,7 +339,7 @@ class NumberCounts:
 def tally(column: Words) -> NumberCounts:
     """Read each word of a column with both decimal marks."""
     words = column.words
-    counts = np.bincount(column.codes + 1, minlength=len(words) + 1)[1:]
+    counts = count_words(column)
     rows = np.zeros(len(words) + 1, dtype=np.intp)
     rows[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
     read: dict[str, list[WrittenNumber | None]] = {".": [], ",": []}
