@@ -22,6 +22,10 @@ def kill_once(item):
     return x
 
 
+def kill_once_with(item, array):
+    return kill_once(item), float(array.sum())
+
+
 def kill_always(x):
     if x == 3:
         os._exit(1)

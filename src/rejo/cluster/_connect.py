@@ -1,17 +1,19 @@
 """A connection to a Dask cluster: opened, checked and closed."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rejo._errors import RejoError
 from rejo._io import one_line, without_password
-from rejo.cluster._watch import bounded, hushed
+from rejo.cluster._watch import bounded, hushed, watched
 
+R = TypeVar("R")
 TIMEOUT = 5.0  # seconds in which a scheduler must answer, and show workers
+ANSWER = 60.0  # seconds in which one that is there must answer: its machine may be busy
 IMPORTS = 60.0  # seconds in which workers must have imported rejo
 # Sent as text to `eval`: a function of this module could not be read by workers without it.
 VERSIONS = (
@@ -87,7 +89,7 @@ def survey(client: Any) -> tuple[list[WorkerInfo], list[WorkerInfo]]:
     not free then, it stays paused for ever.
     """
     try:
-        found = bounded(2 * TIMEOUT, client.scheduler_info, n_workers=-1)["workers"]
+        found = answer(client, client.scheduler_info, n_workers=-1)["workers"]
     except Exception as error:
         raise scheduler_lost(client) from error
     there, stuck = [], []
@@ -119,6 +121,18 @@ def check_scheduler(client: Any) -> None:
     """Raise if the scheduler has gone away."""
     if client.status != "running":
         raise scheduler_lost(client)
+
+
+def answer(client: Any, call: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    """Return what a scheduler answers.  A busy one is waited for; one that has gone is noticed."""
+    end = monotonic() + ANSWER
+
+    def check() -> None:
+        check_scheduler(client)
+        if monotonic() > end:
+            raise scheduler_lost(client)
+
+    return watched(check, call, *args, **kwargs)
 
 
 def scheduler_lost(client: Any) -> ClusterError:

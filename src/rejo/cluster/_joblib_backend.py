@@ -1,25 +1,23 @@
-"""joblib's loops on a Dask cluster.
+"""joblib's loops on a Dask cluster, by joblib's own backend, which may wait for ever or lose data.
 
-joblib has a Dask backend of its own, which waits for ever if workers die on a task or the scheduler
-goes away.  This one hands out its tasks as :func:`~rejo.cluster.hand_out` does.
+What differs: a task that workers die on ends the loop with an error, as do workers that are all
+gone or paused; data that were with a worker that dies are sent again.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import BytesIO
-from pickle import Unpickler
-from threading import RLock, Thread
-from traceback import format_tb
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Any
 
 from joblib import parallel_config
-from joblib.parallel import ParallelBackendBase, SequentialBackend
+from joblib._dask import DaskDistributedBackend
+from joblib.parallel import SequentialBackend
 
-from rejo.cluster._connect import connect
-from rejo.cluster._hand_out import Tasks
-
-LARGE = 1_000_000  # bytes from which data are sent to each worker once, not with each task
-SENT_ONCE = ("numpy", "pandas", "scipy")  # packages whose objects tell their size
+from rejo.cluster._connect import connect, scheduler_lost
+from rejo.cluster._hand_out import Look
+from rejo.cluster._lost import lost
+from rejo.cluster._watch import OFTEN
 
 
 @contextmanager
@@ -61,119 +59,80 @@ def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
         return
     with connect(client, security=security) as opened:
         backend = _Backend(opened)
+        watch = Thread(target=backend.watch, name="rejo-joblib", daemon=True)
+        watch.start()
         try:
             with parallel_config(backend=backend):
                 yield opened
         finally:
-            backend.abort_everything()
+            backend.ended.set()
 
 
-class _Call(NamedTuple):
-    function: Callable[[], Any]
-    callback: Callable[[Any], None]
-
-
-class _Backend(ParallelBackendBase):
-    supports_retrieve_callback = True
-    default_n_jobs = -1
-
+class _Backend(DaskDistributedBackend):
     def __init__(self, client: Any) -> None:
-        super().__init__(nesting_level=0)
-        self._client = client
-        self._tasks: Tasks[_Call, Any] = Tasks(client, _run, lambda call: "a task", self._pack)
-        self._sent: dict[int, tuple[Any, Any]] = {}  # id -> the object, and where it is
-        self._lock = RLock()
-        self._collector: Thread | None = None
+        super().__init__(client=_Lasting(client))
+        self.ended = Event()
+        self._pending: set[Any] = set()  # tasks that joblib waits for
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
         # With one job, joblib would work here.
-        return 1 if n_jobs == 1 else max(2, self._tasks.threads)
-
-    def submit(self, func: Any, callback: Any = None) -> None:
-        with self._lock:
-            self._tasks.submit(_Call(func, callback))
-            if self._collector is None:
-                self._collector = Thread(target=self._collect, name="rejo-joblib", daemon=True)
-                self._collector.start()
-
-    apply_async = submit  # its name before joblib 1.5
-
-    def retrieve_result_callback(self, out: tuple[Any, Exception | None]) -> Any:
-        value, error = out
-        if error is not None:
-            raise error
-        return value
+        return 1 if n_jobs == 1 else max(2, super().effective_n_jobs(n_jobs))
 
     def get_nested_backend(self) -> tuple[Any, None]:
         return SequentialBackend(nesting_level=1), None
 
-    def stop_call(self) -> None:
-        if not len(self._tasks):
-            self._sent.clear()
+    def submit(self, func: Any, callback: Any = None) -> Any:
+        def end(task: Any) -> None:
+            self._pending.discard(task)
+            if task.exception() is not None:  # of which joblib does not tell itself
+                callback(task.exception())
 
-    def abort_everything(self, ensure_ready: bool = True) -> None:
-        self._tasks.cancel()
-        self._sent.clear()
+        task = super().submit(func, callback)
+        self._pending.add(task)
+        task.add_done_callback(end)
+        return task
 
-    def _collect(self) -> None:
-        """Tell joblib of each task that ends, also of those that never will."""
-        while True:
+    apply_async = submit  # its name before joblib 1.5
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        from distributed.scheduler import KilledWorker
+
+        try:
+            if isinstance(out, BaseException):
+                raise out
+            return super().retrieve_result_callback(out)
+        except KilledWorker as error:
+            last = error.args[1]
+            gone = [(last.address, last.memory_limit)]
+            raise lost(self.client, "workers die on it", gone, where="a task") from None
+        except CancelledError as error:
+            raise scheduler_lost(self.client) from error
+
+    def watch(self) -> None:
+        """End all tasks if workers have gone or begin nothing, which joblib would wait for."""
+        look = Look(self.client)
+        while not self.ended.wait(OFTEN):
             try:
-                ended = self._tasks.next()
-            except Exception as error:  # the cluster has gone
-                for call in self._tasks.cancel():
-                    call.callback((None, error))
-                ended = None
-            if ended is not None:
-                call, value, raised = ended
-                if raised is not None and raised.__traceback__ is not None:
-                    raised.add_note("On the worker:\n" + "".join(format_tb(raised.__traceback__)))
-                call.callback((value, raised))
-                continue
-            with self._lock:
-                if not len(self._tasks):
-                    self._collector = None
-                    return
-
-    def _pack(self, call: _Call) -> tuple[bytes, list[Any]]:
-        """Pickle a function without its large arrays and frames, which are sent once."""
-        from cloudpickle import CloudPickler  # type: ignore[import-untyped]
-        from dask.sizeof import sizeof
-
-        parts: list[Any] = []
-
-        class Packer(CloudPickler):
-            def persistent_id(packer, obj: Any) -> int | None:
-                package = type(obj).__module__.partition(".")[0]
-                if package not in SENT_ONCE or sizeof(obj) < LARGE:
-                    return None
-                parts.append(self._send(obj))
-                return len(parts) - 1
-
-        file = BytesIO()
-        Packer(file).dump(call.function)
-        return file.getvalue(), parts
-
-    def _send(self, obj: Any) -> Any:
-        """Send an object once; workers pass it on.
-
-        It is the result of a task, not scattered: if its worker dies, Dask makes it again.
-        """
-        if id(obj) not in self._sent:
-            future = self._client.submit(_same, obj, pure=False)
-            self._sent[id(obj)] = obj, future  # the object, so that its id stays its own
-        return self._sent[id(obj)][1]
+                look()
+            except Exception as error:
+                for task in list(self._pending):
+                    with suppress(Exception):  # it has ended
+                        task.set_exception(error)
+                return
 
 
-def _same(obj: Any) -> Any:
-    return obj
+class _Lasting:
+    """A client whose data are the results of tasks: if a worker dies, Dask makes them again."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def scatter(self, data: Any, **_: Any) -> Any:
+        return self._client.submit(_same, data, pure=False)
 
 
-def _run(packed: tuple[bytes, list[Any]]) -> Any:
-    payload, parts = packed
-
-    class Unpacker(Unpickler):
-        def persistent_load(self, place: int) -> Any:
-            return parts[place]
-
-    return Unpacker(BytesIO(payload)).load()()
+def _same(data: Any) -> Any:
+    return data

@@ -198,8 +198,9 @@ def _cause(
 
 
 def _disband(client: Any, team: list[WorkerInfo], futures: list[Any], error: BaseException) -> None:
-    try:
+    with suppress(Exception):  # a restart cancels them, too
         bounded(TIMEOUT, client.cancel, futures, force=True)
+    try:
         there = set(workers(client))
         alive = [worker.address for worker in team if worker in there]
         if alive:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
@@ -58,24 +58,14 @@ def hushed() -> Iterator[None]:
     """
     from dask import config
 
-    silence = _Silence()
-    found = [
-        handler
-        for name, logger in list(logging.root.manager.loggerDict.items())
-        if name.partition(".")[0] in LOGGERS and isinstance(logger, logging.Logger)
-        for handler in logger.handlers
-        if type(handler) is logging.StreamHandler
-    ]
-    for handler in found:
-        handler.addFilter(silence)
-    try:
-        with config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            yield
-    finally:
-        for handler in found:
-            handler.removeFilter(silence)
-
-
-class _Silence(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
+    def silence(record: logging.LogRecord) -> bool:
         return False
+
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(LOGGERS)]
+    with ExitStack() as stack:
+        for handler in {one for name in names for one in logging.getLogger(name).handlers}:
+            if type(handler) is logging.StreamHandler:
+                handler.addFilter(silence)
+                stack.callback(handler.removeFilter, silence)
+        stack.enter_context(config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}))
+        yield

@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["DecidedFolder", "FrameDecider", "fit", "predict"]
 
-# Imported when asked for: a worker that scores does not wait for what trains.
+# Imported when asked for: a worker that scores does not wait for what trains. Names that are not in
+# ``__all__`` are for the commands, and for the example on Spark.
 PLACES = {
-    "DecidedFolder": "predicting",
-    "FrameDecider": "frames",
-    "fit": "fitting",
-    "predict": "predicting",
+    "engines": ("Here", "place_of", "rank_shares"),
+    "fitting": ("fit",),
+    "frames": ("FrameDecider",),
+    "labelled": ("judge_labelled",),
+    "learning": ("StreamedTraining", "learn_encoder", "sample_table"),
+    "legs": ("FIRST_ROUNDS", "TRIES", "Leg", "joined_scores", "next_rounds", "run_rank", "tracker"),
+    "predicting": ("DecidedFolder", "predict"),
+    "row_sources": ("input_of", "of_csv"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{PLACES[name]}"), name)
+    for place, names in PLACES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{place}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

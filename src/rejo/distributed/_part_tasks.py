@@ -31,8 +31,7 @@ from rejo.scoring import (
     restore,
     store,
 )
-from rejo.tables import TableWriter
-from rejo.tables.pieces import RowGroup
+from rejo.tables import RowGroup, TableWriter
 
 LEAST_ROWS = 50_000  # of a part, if its file has as many
 

@@ -21,7 +21,7 @@ from rejo.estimators import (
     check_size,
     survey_part,
 )
-from rejo.tables.pieces import share
+from rejo.tables import share
 
 LEAST_ROWS = 1000  # of a rank
 Grown = tuple[Growth, dict[int, Scored]]

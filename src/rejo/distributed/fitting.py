@@ -23,7 +23,7 @@ from rejo.estimators import (
     settle_layout,
     shares_of,
 )
-from rejo.selection import RejectClassifierCV, check_targets, cost_to_fit
+from rejo.selection import RejectClassifierCV, check_targets
 from rejo.tables import TableEncoder
 
 
@@ -135,8 +135,9 @@ def fit(
             layout = layout._replace(encoder=learn_encoder(wanted.encoder, X, tell))
         sample = sample_matrix(layout, found) if X is None else layout.encoder.transform(X)
         if wanted.search is not None:
-            cost = cost_to_fit(wanted.search, classes, ordered=ordered)
-            classifier.set_params(reject_cost=classifier.reject_cost if cost is None else cost)
+            costs = wanted.search.costs_to_try(classes, ordered=ordered)
+            if len(costs) == 1 and not classifier.decides_by_posteriors:
+                classifier.set_params(reject_cost=costs[0])
         training = StreamedTraining(place, source, layout, classes, ordered, sample)
         learnt = training.learn(classifier, tell)
         model = wanted.pipeline_of(layout.encoder, learnt.classifier)

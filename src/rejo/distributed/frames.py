@@ -21,7 +21,7 @@ from rejo.scoring import (
     decision_frame,
     ranks_of,
 )
-from rejo.tables.errors import check_columns, import_pyarrow
+from rejo.tables import check_columns, import_pyarrow
 
 NUMBERS = ("chance_wrong", "sureness", "worth", "distance")  # all other columns are strings
 

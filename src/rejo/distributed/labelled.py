@@ -17,10 +17,18 @@ from rejo._io import progress, without_password
 from rejo.distributed._part_tasks import OutputPart, parts_of
 from rejo.distributed._sent_model import SentModel, packed_model, placing
 from rejo.scoring import DoubtCounts, LabelColumns, Opened, hashes_of, judge_tested, row_prints
-from rejo.tables import TableError, read_chunks
-from rejo.tables.errors import check_columns, shown
-from rejo.tables.pieces import ParquetTable, RowGroup, absolute
-from rejo.tables.values import Words, joined, words_of
+from rejo.tables import (
+    ParquetTable,
+    RowGroup,
+    TableError,
+    Words,
+    absolute,
+    check_columns,
+    joined,
+    read_chunks,
+    shown,
+    words_of,
+)
 
 ARRAYS: dict[str, Any] = {
     "y": np.int16,

@@ -29,9 +29,16 @@ from rejo.estimators import (
     Survey,
     edges_of,
 )
-from rejo.selection import Answers, RejectClassifierCV, settle
-from rejo.tables import Table, TableEncoder, TableError, read_table
-from rejo.tables.errors import import_pandas, import_pyarrow, shown
+from rejo.selection import OutOfFold, RejectClassifierCV, of_posteriors, of_scores
+from rejo.tables import (
+    Table,
+    TableEncoder,
+    TableError,
+    import_pandas,
+    import_pyarrow,
+    read_table,
+    shown,
+)
 
 MOST_CHOOSING = 200_000  # rows that choose an operating point
 
@@ -73,11 +80,10 @@ class StreamedTraining(NamedTuple):
 
         The model is what was learnt, or a pipeline that ends in it.
         """
-        return settle(
-            search.set_params(estimator=clone(model)), model,
-            learnt.answers(STOP, self.layout), learnt.answers(PROVE, self.layout),
-            ordered=self.ordered, reject_costs=learnt.reject_costs, X=X,
-        )  # fmt: skip
+        search.set_params(estimator=clone(model))
+        costs = search.costs_to_try(self.classes, ordered=self.ordered)
+        choosing, proving = (learnt.cases(part, self.layout, costs) for part in (STOP, PROVE))
+        return search.settle(model, choosing, proving, ordered=self.ordered, X=X)
 
     def _names(self) -> Any:
         """Names of the columns that reach the classifier; of an encoder, only their number."""
@@ -93,26 +99,21 @@ class Learnt(NamedTuple):
     classifier: Any
     scored: dict[int, Scored]
 
-    @property
-    def reject_costs(self) -> list[float] | None:
-        """Those that it can decide at; None: any."""
-        model = self.classifier
-        return [float(model.reject_cost_)] if isinstance(model, RejoLinear) else None
-
-    def answers(self, part: int, layout: RowLayout) -> Answers:
-        """What it answers for the rows of a part."""
+    def cases(self, part: int, layout: RowLayout, costs: Sequence[float]) -> list[OutOfFold]:
+        """The rows of a part; by boundaries, at each reject cost."""
         (scores, k, number), model = self.scored[part], self.classifier
         if part == STOP and len(k) > MOST_CHOOSING:  # more would not choose better
             few = number < np.partition(number, MOST_CHOOSING)[MOST_CHOOSING]
             scores, k, number = scores[few], k[few], number[few]
-        groups = None if layout.together is None else number
+        n = len(k)
+        about = {"y": k, "classes": model.classes_, "fold": np.zeros(n, np.intp)}
+        about |= {"rows": np.arange(n), "together": None if layout.together is None else number}
         if model.decides_by_posteriors:
-            return Answers(k, posteriors=model.posteriors_of(scores), groups=groups)
-        if isinstance(model, RejoLinear):
-            return Answers(k, boundaries=lambda _: scores, groups=groups)
-        return Answers(
-            k, boundaries=lambda cost: model.at(cost).boundaries_of(scores), groups=groups
-        )
+            return [of_posteriors(model.posteriors_of(scores), **about)]
+        if isinstance(model, RejoLinear):  # which decides at the reject cost that it was fitted for
+            return [of_scores(scores, trained_for=float(model.reject_cost_), **about)]
+        moved = ((cost, model.at(cost).boundaries_of(scores)) for cost in costs)
+        return [of_scores(found, trained_for=cost, **about) for cost, found in moved]
 
 
 def _threads(n_jobs: int | None) -> int:

@@ -30,7 +30,7 @@ from rejo.estimators import (
     grown_from,
     import_xgboost,
 )
-from rejo.tables.pieces import RowGroup
+from rejo.tables import RowGroup
 
 FIRST_ROUNDS = 10  # of a leg, until it is known how long a round takes; always, with samples
 SECONDS = 20.0  # that a leg should take

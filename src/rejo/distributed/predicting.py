@@ -25,8 +25,7 @@ from rejo.distributed._part_tasks import (
 )
 from rejo.distributed._sent_model import packed_model, placing
 from rejo.scoring import Candidates, CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
-from rejo.tables.errors import check_columns
-from rejo.tables.pieces import ParquetTable, Paths, absolute
+from rejo.tables import HeldFile, ParquetTable, Paths, absolute, check_columns
 
 DRAWN = 1 << 20  # numbers at a time
 
@@ -63,6 +62,7 @@ def predict(
     strict: bool = False,
     random_state: int = 0,
     reading: Mapping[str, Any] | None = None,
+    accept: Collection[str] = (),
     overwrite: bool = False,
     client: Any = None,
     n_jobs: int = 1,
@@ -107,6 +107,8 @@ def predict(
     reading : dict, default=None
         How strings in the files are read: ``decimal``, ``thousands``, ``missing`` and ``exact`` of
         :func:`rejo.tables.read_chunks`.
+    accept : collection of str, default=()
+        Columns that are right though they are not as in training.
     overwrite : bool, default=False
         Replace the decisions of another run in the folder.  They stay until all cases are decided.
     client : distributed.Client or str, default=None
@@ -127,7 +129,8 @@ def predict(
     Raises
     ------
     TableError
-        If a file cannot be read or lacks a column.
+        If a file cannot be read or lacks a column, or if a column that matters to the model is
+        not as in training, by some rows of up to 10 row groups.
     RejoError
         If the folder has other files, or an option does not suit the model.
     ClusterError
@@ -152,7 +155,14 @@ def predict(
     """
     opened, sent, file = packed_model(model, trusted, max_bytes)
     plan = ScoringPlan.of(
-        opened, id=id, group=group, why=why, audit=audit, strict=strict, reading=reading
+        opened,
+        id=id,
+        group=group,
+        why=why,
+        audit=audit,
+        strict=strict,
+        reading=reading,
+        accept=accept,
     )
     table = ParquetTable.of(absolute(data))
     has_ids = plan.id in table.columns
@@ -168,6 +178,10 @@ def predict(
     if (done := folder.finished()) is not None:
         return DecidedFolder(folder.path, done, None)
     folder.check(overwrite=overwrite)
+    opened.accepted = plan.accept
+    counts = CaseCounts(strange=opened.watch_files(table.pieces, plan.group, **plan.reading))
+    if counts.held():
+        raise HeldFile(counts.strange, "Nothing was decided")
 
     job = Job(str(folder.path), str(folder.work), sent, plan)
     drawing = np.random.RandomState(random_state) if audit else None
@@ -180,7 +194,6 @@ def predict(
         decided: dict[str, DecidedPart] = {}
         for task, found in shown(run(partial(decide_part, job), tasks), title="deciding"):
             decided[task.part.name] = found
-        counts = CaseCounts()
         for part in parts:
             counts.merge(decided[part.name].counts)
         counts.has_ids = has_ids

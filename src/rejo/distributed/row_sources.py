@@ -5,9 +5,7 @@ from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
 from rejo.estimators import UNNAMED_INDEX, Part, words_among
-from rejo.tables.csv_streams import csv_stream
-from rejo.tables.errors import TableError, check_columns
-from rejo.tables.pieces import RowGroup, columns_of, pieces_of
+from rejo.tables import RowGroup, TableError, check_columns, columns_of, csv_stream, pieces_of
 
 
 class Input(NamedTuple):
