@@ -8,6 +8,8 @@ CODE := src studies tests benchmarks docs examples setup.py conftest.py
 # One thread: the matrices are small, and BLAS threads that wait for each other cost more than they save.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
+# Hundreds of tests start a process, which is to find our modules compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test more check cluster slow fuzz torch spark lint types imports bench docs site site-links gallery notebooks wheels sanitize clean reproduce suite
 
@@ -23,7 +25,7 @@ check: test more cluster torch site notebooks demo lint types imports
 
 # More settings, browsers, servers, long lists of hostile files.
 more: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 -m check
+	$(BIN)/python -m pytest -n 2 -m "check and not slow"
 
 # Dask clusters, in a network namespace with nothing but loopback where the system allows it.
 cluster: $(INSTALLED)

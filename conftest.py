@@ -1,11 +1,16 @@
 """Leaves out what needs an optional package that is not installed; makes every test repeatable."""
 
+import gc
 import os
 from importlib.util import find_spec
 
-import numpy as np
-import pytest
-from hypothesis import settings
+# Small matrices: BLAS threads that wait for each other cost many times what they save.
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 NEEDED = {"torch": "src/rejo/torch.py", "onnxruntime": "src/rejo/persistence/_onnx.py"}
 collect_ignore = [path for package, path in NEEDED.items() if not find_spec(package)]
@@ -14,6 +19,12 @@ collect_ignore += ["docs/conf.py", "docs/_ext", "docs/inventories", "docs/galler
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish():
+    """Modules and tests stay to the end: the garbage collector need not look at them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -14,13 +14,14 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError
 from pyspark import BarrierTaskContext
 
-from rejo.distributed.engines import Here, rank_shares
-from rejo.distributed.legs import (
+from rejo.distributed import (
     FIRST_ROUNDS,
     TRIES,
+    Here,
     Leg,
     joined_scores,
     next_rounds,
+    rank_shares,
     run_rank,
     tracker,
 )

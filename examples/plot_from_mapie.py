@@ -25,7 +25,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from rejo import RejectClassifierCV, TargetUnattainable, ThresholdRejectClassifier
+from rejo import RejectClassifierCV, TargetUnattainable
 
 
 def chance_repaid(X):
@@ -80,11 +80,11 @@ print(f"MAPIE decides {share:.1%}, of these {wrong:.1%} wrong")
 # In rejo
 # -------
 # You state the limit. ``fit`` holds out the calibration cases itself, settles the order of the
-# tests on the others, and stops with an error that says what is attainable if it cannot prove the
-# limit.
+# tests on the others, and stops with an error that names another limit if it cannot prove this
+# one.
 
 model = RejectClassifierCV(
-    ThresholdRejectClassifier(LogisticRegression()), max_error=0.05, confidence=0.95, random_state=0
+    LogisticRegression(), max_error=0.05, confidence=0.95, random_state=0
 ).fit(X, y)
 decisions = model.predict(X_new)
 share, wrong = share_and_errors(decisions, decided=decisions != model.reject_label_)
@@ -136,10 +136,7 @@ def by_mapie(X, y, seed, method):
 def by_rejo(X, y, seed):
     """Decide by rejo; if it proves nothing, everything goes to review."""
     model = RejectClassifierCV(
-        ThresholdRejectClassifier(LogisticRegression()),
-        max_error=0.05,
-        confidence=0.95,
-        random_state=seed,
+        LogisticRegression(), max_error=0.05, confidence=0.95, random_state=seed
     )
     try:
         decisions = model.fit(X, y).predict(X_new)
@@ -193,7 +190,7 @@ plt.show()
 # =============================  ==============================  =============================
 # decision                       MAPIE                           rejo
 # =============================  ==============================  =============================
-# how many cases to hold out     you split                       30 %, or ``calibration_size``
+# how many cases to hold out     you split                       30 % to 50 %, by the limit
 # errors among the decided       you write a ``BinaryRisk``      ``max_error=0.05``
 # which thresholds to test       a grid, 0 to 0.99 by default    201 cuts in the ranking
 # correction for many tests      Holm, or three others           one, in a learned order

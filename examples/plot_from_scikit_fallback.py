@@ -63,21 +63,20 @@ show("scikit-fallback", fallback.predict(X_new), "review")
 # %%
 # In rejo it is ``review_budget``:
 
-classifier = ThresholdRejectClassifier(LogisticRegression())
-model = RejectClassifierCV(classifier, review_budget=0.2).fit(X, y)
+model = RejectClassifierCV(LogisticRegression(), review_budget=0.2).fit(X, y)
 show("rejo", model.predict(X_new), "reject")
 
 # %%
 # Both do the same thing, a threshold on the largest probability, found on cases that were held
-# out. So the results are nearly the same, at every budget:
+# out. So the results are nearly the same, at every budget. In rejo, ``at`` moves to another one
+# without a new fit:
 
 budgets = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
 by_fallback, by_rejo = [], []
 for budget in budgets:
     fallback.set_params(fallback_rate=budget).fit(X, y)
     by_fallback.append(rates(fallback.predict(X_new), "review"))
-    model.set_params(review_budget=budget).fit(X, y)
-    by_rejo.append(rates(model.predict(X_new), "reject"))
+    by_rejo.append(rates(model.at(review_budget=budget).predict(X_new), "reject"))
 
 GREY, BLUE = "0.45", "#0072B2"
 fig, ax = plt.subplots(figsize=(6.6, 4.0), layout="constrained")
@@ -98,7 +97,6 @@ plt.show()
 # %%
 # What rejo adds is what to expect, and the queue:
 
-model.set_params(review_budget=0.2).fit(X, y)
 print(fill(model.summary(), 90))
 model.queue(X_new, capacity=3)
 
@@ -171,7 +169,7 @@ for name, values in costs.items():
 # values of ``fallback_rate`` and count. In rejo it is ``max_error=0.05``, an estimate, or a
 # promise with ``confidence=0.95``.
 
-limited = RejectClassifierCV(classifier, max_error=0.05, random_state=0).fit(X, y)
+limited = RejectClassifierCV(LogisticRegression(), max_error=0.05, random_state=0).fit(X, y)
 show("estimated", limited.predict(X_new), "reject")
 limited.set_params(confidence=0.95).fit(X, y)
 show("promised", limited.predict(X_new), "reject")

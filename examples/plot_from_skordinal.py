@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.metrics import mean_absolute_error
 from skordinal.classifiers import SVOR, LogisticAT
 
-from rejo import RejectClassifierCV, RejoLinear, RejoSVC, ThresholdRejectClassifier
+from rejo import RejectClassifierCV, RejoLinear, RejoSVC
 from rejo.datasets import make_synthetic_3
 from rejo.displays import RejectRegionDisplay
 
@@ -78,10 +78,10 @@ print(
 # With reviews
 # ------------
 # skordinal has posteriors but no reviews. You can put a threshold on the largest posterior by
-# hand, or let rejo do it: ``ThresholdRejectClassifier`` takes skordinal's classifiers, and
-# ``RejectClassifierCV`` finds the threshold for a budget.
+# hand, or let rejo do it: ``RejectClassifierCV`` takes skordinal's classifiers, and finds the
+# threshold for a budget.
 
-wrapped = RejectClassifierCV(ThresholdRejectClassifier(LogisticAT()), review_budget=0.3).fit(X, y)
+wrapped = RejectClassifierCV(LogisticAT(), review_budget=0.3).fit(X, y)
 print(fill(wrapped.summary(), 90))
 
 # %%

@@ -6,7 +6,7 @@ Your table has a million rows, or does not fit into memory. Must you take a samp
 writes a million loans to a Parquet file, learns from them piece by piece, and shows which kind of
 model gains from so many rows.
 
-It needs XGBoost and pyarrow: ``pip install "rejo[boost,parquet]"``.
+It needs XGBoost and pyarrow: ``pip install "rejo[boost,tables]"``.
 """
 
 # %%

@@ -156,4 +156,4 @@ for left_out in range(3):
 # So it is a guard against rows that do not belong there, not a detector of new classes: five in
 # six bottles of the first cultivar are decided, all of them wrongly. If new classes are to be
 # expected, let some random cases be reviewed, whatever the model says. :doc:`The page on
-# NoveltyReject </novelty>` has more on where it fails.
+# NoveltyReject </reasons>` has more on where it fails.

@@ -86,9 +86,9 @@ plt.show()
 # are worth most. Usually people take the messages with the lowest probability of the likeliest
 # class, but that does not know about prices.
 
-desk = RejectClassifierCV(
-    ThresholdRejectClassifier(LogisticRegression(max_iter=500)), review_budget=0.1, cost_of=by_pair
-).fit(X_train, y_train)
+desk = RejectClassifierCV(LogisticRegression(max_iter=500), review_budget=0.1, cost_of=by_pair).fit(
+    X_train, y_train
+)
 print(fill(desk.summary(), 90))
 
 # %%

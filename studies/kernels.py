@@ -13,10 +13,12 @@ from itertools import combinations, groupby, product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
+from rejo import RejoSVC
 from rejo.baselines import EmbeddedRejectSVC
 from rejo.replication import replica_costs, replica_labels
-from rejo.selection import RejoSVCCV
+from rejo.selection import RejectClassifierCV
 from rejo.solvers import Kernel, LogisticProblem, Problem, Step, gram, path_order
 from studies.paper import TuningGrid
 from studies.run import Floats
@@ -48,16 +50,17 @@ FEW_STARTS: dict[str, Any] = {"n_starts": 1, "tol": 1e-4}
 
 
 def rejo_svm(task: Task, costs: Costs, grid: TuningGrid, kernel: str) -> list[Tried]:
-    """rejoSVM, tuned by :class:`rejo.selection.RejoSVCCV`."""
-    search = RejoSVCCV(
-        reject_cost=costs[0], reject_costs=costs, Cs=grid.Cs, gammas=grid.gammas, hs=grid.hs,
-        cv=task.folds, kernel=kernel, degree=DEGREE, coef0=COEF0, tol=TOL,
-    ).fit(task.X, task.k)  # fmt: skip
+    """rejoSVM, tuned for all reject costs at once."""
+    machine = RejoSVC(kernel=kernel, degree=DEGREE, coef0=COEF0, tol=TOL)
+    values = {"C": grid.Cs, "gamma": grid.gammas, "h": grid.hs}
+    search = RejectClassifierCV(
+        machine, review_budget=0.5, param_grid=values, reject_costs=costs, cv=task.folds
+    ).fit(task.X, task.k)
     tried = []
-    for w in costs:
-        model = search.best_estimators_[w]
+    for w, point in zip(costs, search.curve_params_, strict=True):
+        model = clone(machine).set_params(reject_cost=w, **point).fit(task.X, task.k)
         above = model.boundary_scores(task.X_test) > 0
-        tried.append(by_boundaries(above, model.classes_, search.best_params_[w]))
+        tried.append(by_boundaries(above, model.classes_, point))
     return tried
 
 

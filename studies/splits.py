@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, train_test_split
 
 from rejo.catalogue import ProblemSize
+from rejo.selection import Fold
 from rejo.tables import TableEncoder
 from studies.run import Floats, Indices, seed_of
 from studies.suite import SuiteTable
@@ -35,6 +36,11 @@ class Part(NamedTuple):
     y: Indices
     X_test: Floats
     y_test: Indices
+
+    @property
+    def fold(self) -> Fold:
+        """The same, to be fitted and judged."""
+        return Fold(self.X, self.y, None, self.X_test)
 
 
 class Parts(NamedTuple):

@@ -20,16 +20,14 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import rejo
 from rejo import metrics
-from rejo.baselines import ThresholdRejectClassifier
 from rejo.catalogue import METHODS, ProblemSize
 from rejo.decisions import decide, uniform_prices
 from rejo.replication import loss_from_costs, replica_costs
-from rejo.selection import Choice, choose_model
+from rejo.selection import Choice, candidate, choose_model, fit_path, judge_fold
 from rejo.tables import TableEncoder
 from studies.run import Floats, Indices, Row
-from studies.splits import Part, Parts, group_folds
+from studies.splits import Parts, group_folds
 from studies.suite import AUTO, BLEND, BUDGETS, DECIDE_ALL, MEASURES
 
 TUNED_ONCE = ("embedded",)
@@ -123,7 +121,7 @@ def _tuned(
     scores = np.zeros((len(points), len(costs), len(parts.folds)))
     for i, point in enumerate(points if len(points) > 1 else ()):
         for f, fold in enumerate(parts.folds):
-            for c, fitted in enumerate(_fit_path(candidate(model, point), costs, fold)):
+            for c, fitted in enumerate(fit_path(candidate(model, point), costs, fold.fold)):
                 scores[i, c, f] = fitted.score(fold.X_test, fold.y_test)
     return [points[i] for i in scores.mean(axis=2).argmax(axis=0)]
 
@@ -135,24 +133,11 @@ def _fitted_for(
     found: dict[float, Tried] = {}
     for point in {repr(point): point for point in tuned}.values():
         some = [w for w, own in zip(costs, tuned, strict=True) if own == point]
-        fits = _fit_path(candidate(model, point), some, parts.whole)
+        fits = fit_path(candidate(model, point), some, parts.whole.fold)
         for w, fitted in zip(some, fits, strict=True):
             judged = fitted.judge(parts.whole.X_test)
             found[w] = _tried(judged, point)._replace(seconds=clock.lap())
     return [found[w] for w in costs]
-
-
-def _fit_path(model: Any, costs: Sequence[float], part: Part) -> Iterator[Any]:
-    """Fit a model once for each reject cost."""
-    if hasattr(model, "fit_path"):
-        yield from model.fit_path(part.X, part.y, reject_costs=list(costs))
-    else:
-        yield from (candidate(model, {"reject_cost": w}).fit(part.X, part.y) for w in costs)
-
-
-def candidate(estimator: Any, point: Point) -> Any:
-    """Return a clone with these parameters, as if it had been made with them."""
-    return clone(clone(estimator).set_params(**clone(dict(point), safe=False)))
 
 
 class _Race:
@@ -166,19 +151,12 @@ class _Race:
         """Try "auto" or "blend" at each reject cost."""
         choice, seconds = self._choice()
         if name == BLEND:
-            choice = replace(choice, name=_blended(choice))
+            choice = replace(choice, name=BLEND)
         clock, costs, parts = _Clock(), self.costs, self.parts
         params = {"model": choice.name, **choice.chosen.params}
         model, shared = choice.estimator, seconds / len(costs)
-        if choice.crossfit is not None:
-            p = model.fit(parts.X, parts.y).predict_proba(parts.X_test)
-            return _by_prices(p, costs, params, shared + clock.lap() / len(costs))
-        tried = []
-        for w in costs:
-            fitted = candidate(model, {"model__reject_cost": w}).fit(parts.X, parts.y)
-            found = _tried(rejo.judge(fitted, parts.X_test), params)
-            tried.append(found._replace(seconds=shared + clock.lap()))
-        return tried
+        p = model.fit(parts.X, parts.y).predict_proba(parts.X_test)
+        return _by_prices(p, costs, params, shared + clock.lap() / len(costs))
 
     def _choice(self) -> tuple[Choice, float]:
         if self._found is None:
@@ -192,15 +170,6 @@ class _Race:
             )  # fmt: skip
             self._found = choice, clock.lap()
         return self._found
-
-
-def _blended(choice: Choice) -> str:
-    """Return what ``rejo train --model blend`` gives: if one model is left, that one."""
-    names = [entry.name for entry in choice.tried]
-    left = [n for n in names if n == BLEND] or [n for n in names if METHODS[n].blended]
-    if not left:
-        raise ValueError("no model with posteriors reached the end of the race.")
-    return left[0]
 
 
 def _tried(judged: Any, params: Point) -> Tried:
@@ -260,61 +229,16 @@ def error_within(wrong: Any, sureness: Floats, budget: float) -> float:
     return float((np.sum(wrong[above]) + share * np.sum(wrong[level])) / n_decided)
 
 
-# ---- tuning by log loss -----------------------------------------------------------------------
-
-
 def by_log_loss(model: Any, points: Sequence[Point], parts: Parts) -> Point:
-    """Return the point of the grid with the lowest log loss of all test parts together.
-
-    Points that differ only in the number of trees share one fit, and those that differ only in
-    ``C`` one path, if the model has one.
-    """
-    losses = np.zeros(len(points))
-    inner, shared = _source(candidate(model, points[0])), ""
-    if hasattr(inner, "staged_predict_proba"):
-        shared = f"estimator__{_rounds_of(inner)}"
-    elif hasattr(inner, "fit_path"):
-        shared = "estimator__C"
-    groups: dict[str, list[int]] = {}
-    for i, point in enumerate(points):
-        groups.setdefault(repr({k: point[k] for k in point if k != shared}), []).append(i)
-    for group in groups.values():
-        for fold in parts.folds:
-            answers = _posteriors(model, [points[i] for i in group], shared, fold)
-            for i, p in zip(group, answers, strict=True):
-                right = p[np.arange(len(fold.y_test)), fold.y_test]
-                losses[i] += -np.log(np.maximum(right, LEAST)).sum()
+    """Return the point of the grid with the lowest log loss of all test parts together."""
+    losses, classes = np.zeros(len(points)), np.arange(parts.problem.n_classes)
+    for part in parts.folds:
+        found = judge_fold(model, points, part.fold, classes, costs=None, posteriors=True)
+        for i, (cases,) in enumerate(found):
+            assert cases.p is not None
+            right = cases.p[np.arange(len(part.y_test)), part.y_test]
+            losses[i] += -np.log(np.maximum(right, LEAST)).sum()
     return points[int(np.argmin(np.round(losses / len(parts.y), 9)))]
-
-
-def _posteriors(model: Any, points: Sequence[Point], shared: str, fold: Part) -> Iterator[Floats]:
-    """Posteriors (n_test, K) of the test part of a fold; all classes are in its training part."""
-    first = _source(candidate(model, points[0]))
-    values: list[Any] = [point.get(shared) for point in points]
-    if None in values or len(points) == 1:
-        fits: Any = (_source(candidate(model, point)).fit(fold.X, fold.y) for point in points)
-    elif hasattr(first, "staged_predict_proba"):
-        first.set_params(**{_rounds_of(first): max(values)}).fit(fold.X, fold.y)
-        stages = [p.copy() for p in first.staged_predict_proba(fold.X_test)]
-        yield from (stages[min(value, len(stages)) - 1] for value in values)
-        return
-    else:
-        fits = first.fit_path(fold.X, fold.y, Cs=values)
-    yield from (fit.predict_proba(fold.X_test) for fit in fits)
-
-
-def _source(model: Any) -> Any:
-    """Return the classifier inside that has the posteriors, if fits of it can be shared."""
-    if not isinstance(model, ThresholdRejectClassifier) or model.random_state is not None:
-        return model
-    inner = model.estimator
-    plain = model.calibration in ("auto", None) and hasattr(inner, "predict_proba")
-    shares = hasattr(inner, "staged_predict_proba") or hasattr(inner, "fit_path")
-    return inner if plain and shares else model
-
-
-def _rounds_of(booster: Any) -> str:
-    return "max_iter" if "max_iter" in booster.get_params(deep=False) else "n_estimators"
 
 
 class _Clock:

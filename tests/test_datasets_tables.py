@@ -160,7 +160,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_without_pandas_the_extra_is_named(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r'pip install "rejo\[pandas\]"'):
+    with pytest.raises(ImportError, match=r'pip install "rejo\[tables\]"'):
         load_table(write(ROWS))
 
 

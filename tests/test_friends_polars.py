@@ -14,7 +14,7 @@ from rejo import ThresholdRejectClassifier as Threshold
 from rejo._frames import frame_like, take_rows, with_column
 from rejo.persistence import data_hash
 from rejo.tables import TableEncoder
-from rejo.tables.series import as_pandas
+from rejo.tables.columns import as_pandas
 from tests.test_common import ESTIMATORS, ON_ARRAYS, answers, fit_named, fresh
 from tests.test_common import problem as named_problem
 

@@ -30,7 +30,7 @@ ONE_OF_EACH = {
     for estimator in reversed(ESTIMATORS)
     if estimator in ON_ARRAYS
 }
-SEARCHES = ("RejectClassifierCV", "RejoSVCCV")  # which take groups themselves
+SEARCHES = ("RejectClassifierCV",)  # which take groups themselves
 BOTH = {"sample_weight": True}
 
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rejo
-from rejo.selection import RejoSVCCV
+from rejo.selection.limits import TARGETS
 from tests.damage import damaged, odd_but_right
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -39,6 +39,12 @@ def pipeline():
 
 def _novel(classifier, **p):
     return rejo.NoveltyReject(classifier, **{"cv": 2, **p})
+
+
+def _search(kernel="rbf", **p):
+    machine, grid = rejo.RejoSVC(kernel=kernel, max_iter=300), {"C": [1.0, 2.0]}
+    price = {"reject_cost": 0.2} if all(p.get(name) is None for name in TARGETS) else {}
+    return rejo.RejectClassifierCV(machine, **price, **{"param_grid": grid, "cv": 2, **p})
 
 
 # Small, so that a call takes milliseconds also with AddressSanitizer.
@@ -67,9 +73,7 @@ MODELS = {
     "EmbeddedRejectSVC": lambda **p: rejo.baselines.EmbeddedRejectSVC(
         **{"kernel": "rbf", "n_starts": 1, "max_iter": 3, **p}
     ),
-    "RejoSVCCV": lambda **p: RejoSVCCV(
-        **{"Cs": [1.0], "gammas": [1.0], "reject_costs": [0.2], "cv": 2, "max_iter": 300, **p}
-    ),
+    "RejectClassifierCV": lambda **p: _search(**p),
 }
 # One learner with a kernel, one without, and one around another; `make check` has the others.
 FIRST = {"RejoSVC", "RejoLinear", "ThresholdRejectClassifier"}
@@ -327,7 +331,7 @@ OTHERS = {"estimator", "estimators", "n_jobs", "verbose"}
 LISTS = {
     "BlendClassifier": {"cv"},
     "ThresholdRejectClassifier, score": {"cv"},
-    "RejoSVCCV": {"cv", "Cs", "gammas", "hs", "reject_costs"},
+    "RejectClassifierCV": {"cv", "param_grid", "reject_costs"},
 }
 
 
@@ -346,7 +350,9 @@ def test_parameters(name):
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("name", ["RejoSVC", "RejoSVC, poly", "RejoKernelLogistic", "RejoSVCCV"])
+@pytest.mark.parametrize(
+    "name", ["RejoSVC", "RejoSVC, poly", "RejoKernelLogistic", "RejectClassifierCV"]
+)
 def test_kernel_matrices(name):
     K = X @ X.T
     model = fit(name, K, kernel="precomputed")

@@ -13,8 +13,6 @@ import rejo
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(rejo.__file__).parent
 ROOMS = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
-# These rooms are still entered past their doors.
-OPEN = {"cli", "distributed", "tables"}
 
 
 def foreign_imports(path):
@@ -30,21 +28,20 @@ def foreign_imports(path):
 
 def files():
     for folder in (SOURCE, ROOT / "studies", ROOT / "examples"):
-        yield from (p for p in sorted(folder.rglob("*.py")) if "study" not in p.parts)
+        yield from sorted(folder.rglob("*.py"))
 
 
 def test_rooms_are_entered_by_their_doors():
     past = []
     for path in files():
         for line, module, name in foreign_imports(path):
-            room = module.split(".")[1]
             listed = module.count(".") == 1 and hasattr(import_module(module), name)
-            if room not in OPEN and (not listed or name.startswith("_")):
+            if not listed or name.startswith("_"):
                 past.append(f"{path.relative_to(ROOT)}:{line}: {module}.{name}")
     assert not past
 
 
-@pytest.mark.parametrize("room", sorted(ROOMS - OPEN))
+@pytest.mark.parametrize("room", sorted(ROOMS))
 def test_a_door_lists_what_there_is(room):
     door = import_module(f"rejo.{room}")
     assert all(hasattr(door, name) for name in door.__all__)

@@ -167,7 +167,7 @@ def test_no_serious_accessibility_fault_and_no_request_outside(browser, address,
     ("words", "page"),
     [
         ("RejoSVC", "api/rejo.RejoSVC.html"),
-        ("novelty", "novelty.html"),
+        ("novel cases", "reasons.html"),
         ("promise", "promises.html"),
     ],
 )

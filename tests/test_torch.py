@@ -25,7 +25,7 @@ def test_without_pytorch_the_error_names_the_extra():
     )
 
 
-def test_the_package_never_imports_pytorch():
+def test_the_package_never_imports_pytorch(torch):
     code = "import sys\nfrom rejo import *\nassert 'torch' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

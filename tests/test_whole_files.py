@@ -1,5 +1,6 @@
 """Files that appear whole, or not at all."""
 
+import errno
 import os
 import stat
 import sys
@@ -120,6 +121,17 @@ def test_nothing_is_left_after_an_error(tmp_path, monkeypatch, overwrite, broken
     with pytest.raises(KeyboardInterrupt), WholeFile(tmp_path / "a", overwrite=overwrite):
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(OSError, match="No space left") as raised:
+        put("/dev/full")
+    assert raised.value.filename == "/dev/full"
+    with pytest.raises(OSError, match="No space left") as raised, WholeFile(tmp_path / "a"):
+        raise full
+    assert raised.value.filename == str(tmp_path / "a")
 
 
 def test_a_part_of_someone_else_is_kept(tmp_path, monkeypatch):

@@ -65,10 +65,14 @@ The modules, in the order to read them:
     the ``rejo`` command
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False  # not from typing, whose import a Ctrl-C could interrupt
 if TYPE_CHECKING:
+    from typing import Any
+
     from rejo.baselines import BlendClassifier, NoveltyReject, ThresholdRejectClassifier
     from rejo.estimators import (
         RejoBoost,

@@ -1,7 +1,49 @@
-"""``python -m rejo`` is ``rejo``; alone, it shows versions and the engine, for bug reports."""
+"""The ``rejo`` command, also as ``python -m rejo``: from the first import on, Ctrl-C is one line.
 
+``python -m rejo`` alone shows versions and the engine, for bug reports.
+"""
+
+from __future__ import annotations
+
+import os
 import sys
 
-from rejo.cli import main
+TYPE_CHECKING = False  # that of typing takes longer to import than all else here
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
-sys.exit(main(sys.argv[1:] or ["--version", "--verbose"]))
+INTERRUPTED = 130
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """Run the command line; SIGTERM ends it as Ctrl-C does, so that no half-written file stays."""
+    try:
+        import signal
+
+        ends = [
+            number
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if signal.getsignal(number) != signal.SIG_IGN  # as under nohup
+        ]
+        for number in ends:
+            signal.signal(number, _leave)  # compiled modules make other errors of exceptions
+        from rejo.cli import main
+
+        for number in ends:
+            signal.signal(number, signal.default_int_handler)
+        code = main(words)
+        for number in ends:
+            signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
+        return code
+    except KeyboardInterrupt:
+        _leave()
+
+
+def _leave(*_: object) -> NoReturn:
+    os.write(2, b"rejo: interrupted\n")
+    os._exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:] or ["--version", "--verbose"]))

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, TypeVar
 
 T = TypeVar("T")
 URL = re.compile(r"(?:--?[a-z-]+=?)?([A-Za-z][\w.+-]*)://")
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
@@ -39,8 +40,20 @@ def without_password(text: str) -> str:
     if found is None:
         return text
     place, table = split_url(text)
-    user, at, host = place[found.end() :].partition("?")[0].rpartition("@")
-    return found[0] + user.partition(":")[0] + at + host + (f"#{table}" if table else "")
+    start, rest = found[0], place[found.end() :]
+    named = f"#{table}" if table else ""
+    if found[1].partition("+")[0].lower() in ("postgresql", "postgres", "sqlite"):
+        with suppress(Exception):  # it is not installed, or this is not a URL that it knows
+            from sqlalchemy import make_url
+
+            url = make_url(f"{found[1]}://{rest}")
+            if "@" not in (url.host or ""):
+                hidden = url.set(password="*" if url.password else None, query={})
+                shown = hidden.render_as_string(hide_password=True).replace(":***@", "@")
+                return start + shown.partition("://")[2] + named
+    # The last @ ends the password, in which anything may stand.
+    user, at, host = rest.rpartition("@")
+    return start + user.partition(":")[0] + at + host.partition("?")[0] + named
 
 
 def split_url(url: str) -> tuple[str, str]:
@@ -223,11 +236,20 @@ class WholeFile:
         try:
             if kind is None:
                 self._finish(file)
+        except OSError as failure:
+            self._name_in(failure)
+            raise
         finally:
+            self._name_in(error)
             with suppress(OSError):
                 file.close()
             if self._part is not None:
                 self._part.unlink(missing_ok=True)
+
+    def _name_in(self, error: BaseException | None) -> None:
+        """Let the error of a full disk name this file."""
+        if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
+            error.filename = self.path
 
     def _finish(self, file: BinaryIO) -> None:
         file.flush()
@@ -288,3 +310,13 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def stage_lines() -> Callable[[str], None]:
+    """Return a function that writes a line for each stage, with the time so far, on stderr."""
+    start = monotonic()
+
+    def tell(text: str) -> None:
+        print(f"[{monotonic() - start:3.0f} s] {text}", file=sys.stderr, flush=True)
+
+    return tell

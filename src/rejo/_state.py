@@ -44,6 +44,7 @@ STORABLE: dict[str, type] = {}  # by full name
 LARGEST = 1e100  # of a number in a model: its square is far from an overflow
 MOST_CLASSES = 10_000  # a prediction holds a number for each class of each case
 MOST_FEATURES = 1 << 24
+SHARED = "two splits lead to the same node"
 DEEPEST = 6  # lists in lists in a parameter
 
 
@@ -76,6 +77,13 @@ def is_within(values: Any, low: float, high: float) -> bool:
 def is_sorted(values: Any) -> bool:
     """Return whether the values of an array rise, or stay equal, along its last axis."""
     return bool((np.diff(values) >= 0).all())
+
+
+def is_tree(left: Any, right: Any, n_nodes: int) -> bool:
+    """Return whether no node has two parents, from the children of the splits; all are in range."""
+    return bool(
+        (np.bincount(np.concatenate([left, right]).astype(np.intp), minlength=n_nodes) <= 1).all()
+    )
 
 
 # ---- what an attribute must be ----------------------------------------------------------------

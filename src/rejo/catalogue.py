@@ -62,8 +62,8 @@ class Method:
     name: str  # in Python, on the command line and in tables of results
     label: str  # in reports and help
     build: Callable[[ProblemSize], Built]
-    trained: bool = False  # offered by `rejo train --model`, and tried by "auto"
-    blended: bool = False  # decides by posteriors, which "auto" also blends with those of others
+    trained: bool = False  # offered by `rejo train --model`
+    blended: bool = False  # decides by posteriors, which "auto" tunes and blends with others
     standard: bool = False  # in compare("standard") and `rejo compare`
     multiclass: bool = True  # takes more than two classes
     unordered: bool = False  # classes may have no order

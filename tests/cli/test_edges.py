@@ -14,7 +14,7 @@ from rejo import load, save  # noqa: E402
 from rejo.cli import _options  # noqa: E402
 from rejo.persistence import inspect  # noqa: E402
 from rejo.report._prices import HIGHEST_PRICE, LEAST_PRICE  # noqa: E402
-from rejo.selection.race import draw_rows  # noqa: E402
+from rejo.selection import draw_rows  # noqa: E402
 
 PRICE = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-c", "import sys; from rejo.cli import main; sys.exi
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_a_table_just_larger_than_what_is_tuned_on(run, table, monkeypatch, extra):
-    monkeypatch.setattr("rejo.selection.race.LEGS", (70,))  # of 100 cases, not of 99
+    monkeypatch.setattr("rejo.selection.models.LEGS", (70,))  # of 100 cases, not of 99
     classes = ("low", "middle", "high")
     table(100 + extra, classes).to_csv("t.csv", index=False)
     words = (*PRICE, "--order", ",".join(classes), "-o", "m.rejo")

@@ -20,9 +20,10 @@ from rejo.persistence._trial import N_CASES
 from rejo.tables import TableEncoder
 
 
-def evaluate(run, *words):
+def evaluate(run, *words, warning=""):
     code, out, err = run("evaluate", *words, "--json")
-    assert (code, err) == (0, "")
+    assert (code, bool(err)) == (0, bool(warning))
+    assert warning in err
     return json.loads(out)
 
 
@@ -40,6 +41,7 @@ def test_rates_are_counts(run, model, cases):
             "rejection_rate": rejected.sum() / 60,
             "error_rate": wrong.sum() / 60,
             "accepted_error_rate": wrong.sum() / (~rejected).sum(),
+            "mean_cost": (wrong.sum() + 0.2 * rejected.sum()) / 60,
         }
     )
     for rate in [*result["seen"].values(), *result["expected"].values()]:
@@ -50,8 +52,9 @@ def test_the_table_says_the_same(run, model, cases):
     code, out, err = run("evaluate", model, cases)
     assert (code, err) == (0, "")
     shown = re.findall(r"^(?:sent|wrong).*?(\d+\.\d %)", out, flags=re.MULTILINE)[:3]
-    seen = evaluate(run, model, cases)["seen"]
-    assert shown == [f"{100 * rate['estimate']:.1f} %" for rate in seen.values()]
+    *seen, cost = (rate["estimate"] for rate in evaluate(run, model, cases)["seen"].values())
+    assert shown == [f"{100 * rate:.1f} %" for rate in seen]
+    assert re.search(rf"^cost of a case +{cost:.4g} ", out, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("seen", [0.01, 0.3])
@@ -71,7 +74,8 @@ def test_cases_that_differ_from_those_of_the_training(run, model, cases):
     assert surprises[0] in run("evaluate", model, "swapped.csv")[1]
     frame[["age", "income"]] = [40.0, 2000.0]  # between the classes
     frame.to_csv("shifted.csv", index=False)
-    assert "Sent to review" in evaluate(run, model, "shifted.csv")["surprises"][0]
+    found = evaluate(run, model, "shifted.csv", warning="column age")
+    assert "Sent to review" in found["surprises"][0]
 
 
 def test_all_cases_to_review(run, model, cases):
@@ -236,7 +240,8 @@ def test_groups_by_a_number(run, model, cases):
     frame = pd.read_csv(cases, dtype={"case": str})
     frame["age"] = np.resize([9, 30, 100], 60)
     frame.to_csv("t.csv", index=False)
-    groups = evaluate(run, model, "t.csv", "--by", "age")["by_group"]["groups"]
+    found = evaluate(run, model, "t.csv", "--by", "age", warning="column age")
+    groups = found["by_group"]["groups"]
     assert [group["value"] for group in groups] == ["9", "30", "100"]
 
 

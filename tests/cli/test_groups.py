@@ -75,7 +75,7 @@ def test_a_guarantee_counts_each_group_once(run, visits):
     target = ("--review-budget", "0.9", "--confidence", "0.6", "--json")
     code, out, _ = run("train", *words, "--model", "logistic", *target)
     assert code == 0
-    assert json.loads(out)["promises"][0]["n_cases"] == 18  # 0.3 of 60 patients
+    assert json.loads(out)["promises"][0]["n_cases"] == 30  # half of 60 patients
 
 
 def test_copies_of_rows_are_said_to_break_a_guarantee(run, visits):

@@ -152,6 +152,7 @@ print(len(hostile), "refused", file=sys.__stderr__)
 """
 
 
+@pytest.mark.check
 def test_an_audit_hook_sees_no_import_exec_or_socket(good, trained, tmp_path):
     for name, data in good.items():
         (tmp_path / f"good-{name}").write_bytes(data)

@@ -9,6 +9,7 @@ from sklearn.model_selection import PredefinedSplit
 from rejo import cli
 from rejo.cli import _options as options
 from rejo.persistence import load
+from rejo.selection import cross_fit, operating
 
 from .conftest import make_table
 
@@ -221,11 +222,8 @@ def test_promises_by_class_and_in_order_of_time(run, cases):
 )
 def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, time):
     """Rows of the race are those that the model learns from; the others prove the promise."""
-    import rejo.selection
-    from rejo.selection import proof
-
     held, raced = [], []
-    hold_out, choose_model = proof.hold_out, rejo.selection.choose_model
+    hold_out, choose_model = operating.hold_out, operating.choose_model
 
     def watched(n, size, random_state, groups=None, time=None):
         held.append(hold_out(n, size, random_state, groups, time))
@@ -235,13 +233,12 @@ def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, ti
         raced.append(X.index.to_numpy())
         return choose_model(prepare, X, y, **how)
 
-    for module in (rejo.selection, proof):
-        monkeypatch.setattr(module, "hold_out", watched)
-    monkeypatch.setattr(rejo.selection, "choose_model", race)
+    monkeypatch.setattr(operating, "hold_out", watched)
+    monkeypatch.setattr(operating, "choose_model", race)
     words = ("--review-budget", "0.9", "--confidence", "0.8", *together, *time)
     train(run, *words, "--group", "sex", "--review-budget-by-group", "0.9")
-    (rows, _), (train_rows, test) = held
-    assert set(rows) == set(train_rows) == set(raced[0])
+    ((train_rows, test),) = held
+    assert set(train_rows) == set(raced[0])
     assert not set(test) & set(raced[0])
     if together:
         patients = cases["patient"]
@@ -274,7 +271,7 @@ def test_novel_cases_count_in_the_budget(run, predict, table, confidence):
     assert (found["decision"] == "review").mean() == pytest.approx(0.2, abs=0.05)
     new["age"], new["income"] = 79.0, 3900.0  # inside the limits of each column, far from both
     new.to_csv("far.csv", index=False)
-    found = predict("m.rejo", "far.csv", warning="100.0 %")
+    found = predict("m.rejo", "far.csv", "--accept", "age,income", warning="100.0 %")
     assert (found["reason"] == "novel").mean() > 0.9
 
 
@@ -336,21 +333,25 @@ def test_promises_for_three_classes_and_a_learner_without_posteriors(run, table)
 
 def test_the_race_is_not_run_again_for_novel_cases(monkeypatch, run, table):
     """The posteriors are those of the race, and novel cases those of a fit on the same folds."""
-    import rejo.selection
-    from rejo.selection import cross_fit
-
     table(400, seed=2, classes=("a", "b", "c")).to_csv("t.csv", index=False)
-    found = []
-    fit = rejo.selection.RejectClassifierCV.fit
+    found, races = [], []
+    choose_model, novel_kinds = operating.choose_model, operating.novel_kinds
 
-    def watched(self, X, y, *args, crossfit=None, **how):
-        found.append((self.estimator, X, y, crossfit))
-        return fit(self, X, y, *args, crossfit=crossfit, **how)
+    def race(*args, **how):
+        races.append(choose_model(*args, **how))
+        return races[-1]
 
-    monkeypatch.setattr(rejo.selection.RejectClassifierCV, "fit", watched)
+    def watched(model, X, cases):
+        found.append((model, X, cases, novel_kinds(model, X, cases)))
+        return found[-1][-1]
+
+    monkeypatch.setattr(operating, "choose_model", race)
+    monkeypatch.setattr(operating, "novel_kinds", watched)
     train(run, "--review-budget", "0.3", "--novelty", "5%")
-    ((estimator, X, y, ours),) = found
-    anew = cross_fit(estimator, X, y, cv=PredefinedSplit(ours.fold))
-    np.testing.assert_array_equal(ours.novel, anew.novel)
-    assert 0 < ours.novel.sum() < 40
-    assert ours.p.shape == anew.p.shape
+    ((model, X, cases, kind),) = found
+    assert len(races) == 1
+    assert cases is races[0].chosen.cases
+    anew = cross_fit(model, X, cases.classes[cases.y], cv=PredefinedSplit(cases.fold))
+    np.testing.assert_array_equal(kind, anew.kind)
+    assert 0 < (kind > 0).sum() < 40
+    assert cases.p.shape == anew.p.shape

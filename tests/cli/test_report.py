@@ -50,7 +50,7 @@ def test_a_review_is_worth_something_where_the_model_reviews(run, given, table, 
     "how",
     [
         "--max-error 0.15 --by region",
-        "--group region --max-error-by-group 0.2 --small-groups review",
+        "--group region --max-error-by-group 0.14 --small-groups review",
     ],
 )
 def test_the_point_of_the_page_is_that_of_the_model(run, given, table, how):

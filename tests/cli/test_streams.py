@@ -52,7 +52,7 @@ def test_training_for_a_reader_who_leaves(data, ending):
     assert Path("r.html").read_text().rstrip().endswith("</html>")
 
 
-@pytest.mark.parametrize("ending", ["--json | true", more("2>&-"), ">&- 2>&-"])
+@pytest.mark.parametrize("ending", [more("--json | true"), more("2>&-"), ">&- 2>&-"])
 def test_decisions_for_a_reader_who_leaves(model, cases, ending):
     code, _ = shell(f"predict {model} new.csv -o out.csv {ending}")
     assert (code, len(pd.read_csv("out.csv"))) == (0, 60)
@@ -80,14 +80,22 @@ def test_help_for_a_reader_who_leaves(words, ending):
     assert shell(f"{words} {ending}")[0] == 0
 
 
-def test_a_result_that_can_go_nowhere(model, cases):
-    for words in (f"inspect {model}", f"predict {model} new.csv"):
-        code, result = shell(f"{words} >&-")
-        assert (code, result.stderr.count("\n")) == (2, 1)
-        assert shell(f"{words} | true")[0] == 0
+@pytest.mark.parametrize("words", [more("inspect {0}"), "predict {0} new.csv"])
+@pytest.mark.parametrize("ending", [">&-", pytest.param(">/dev/full", marks=full_disk)])
+def test_a_result_that_can_go_nowhere(model, cases, words, ending):
+    code, result = shell(f"{words.format(model)} {ending}")
+    assert (code, result.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("words", ["predict {0} many.csv | head -1", more("inspect {0} | true")])
+def test_a_result_for_a_reader_who_leaves(model, table, words):
+    table(3000).to_csv("many.csv", index=False)  # decisions on them are more than a pipe holds
+    code, result = shell(words.format(model))
+    assert (code, result.stderr) == (0, "")
 
 
 @full_disk
+@pytest.mark.check
 def test_a_full_disk_under_standard_output(model, data, cases):
     code, result = shell(f"predict {model} new.csv -o out.csv >/dev/full")
     assert (code, len(pd.read_csv("out.csv"))) == (2, 60)
@@ -108,6 +116,7 @@ def test_an_error_that_can_go_nowhere_is_an_error(data):
     assert shell("train t.csv --target gone --reject-cost 0.2 -o m.rejo 2>&-")[0] == 3
 
 
+@pytest.mark.check
 def test_a_pipe_as_the_output_file(model, cases):
     code, result = shell(f"predict {model} new.csv -o /dev/stdout | true")
     assert (code, result.stderr) == (0, "")

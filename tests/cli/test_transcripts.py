@@ -55,7 +55,6 @@ WRONG = [
     f"{TRAIN} --review-budget 0.1 --group sex",
     f"{TRAIN} --max-cost 9",
     f"{TRAIN} --max-cost 9 --costs error=50,review=4",
-    f"{TRAIN} --review-budget 0.1 --time day",
     f"{TRAIN} --costs 5,1",
     f"{TRAIN} --costs eror=5,review=3",
     f"{TRAIN} --costs error=5,review=-3",

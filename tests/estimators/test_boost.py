@@ -168,7 +168,20 @@ def test_missing_values_are_welcome(form):
     X[::7, 0] = np.nan
     model = quick(form).fit(X, y)
     assert model.score(X, y) > 0.8
-    assert np.isfinite(model.judge(np.full((1, 2), np.nan)).sureness).all()
+    assert model._saw_gaps
+    assert np.isfinite(model.judge(np.full((1, 2), np.nan)).distance).all()
+
+
+@every_form
+def test_a_row_without_any_value_is_rejected_if_training_had_no_gaps(form):
+    X, y = two_classes()
+    model = quick(form).fit(X, y)
+    new = np.vstack([np.full((1, 2), np.nan), X[:3], [[np.nan, 0.5]]])
+    assert model.reject_mask(new).tolist()[0]
+    assert model.predict(new)[1:4].tolist() == model.predict(X[:3]).tolist()
+    assert np.isfinite(model.judge(new).distance).tolist() == [False, True, True, True, True]
+    with pytest.raises(ValueError, match="not numbers"):
+        model.predict_forced(new)
 
 
 @every_form

@@ -20,7 +20,7 @@ from rejo import (
     compare,
     reject_curve,
 )
-from rejo.selection import RejoSVCCV, make_reject_scorer
+from rejo.selection import make_reject_scorer
 
 pl = pytest.importorskip("polars")
 pd = pytest.importorskip("pandas")
@@ -38,7 +38,7 @@ MODELS = [
     make_pipeline(StandardScaler(), RejoLinear()),
     RejectClassifierCV(posteriors, review_budget=0.3, cv=2),
     RejectClassifierCV(RejoLinear(), review_budget=0.3, reject_costs=[0.1, 0.3], cv=2),
-    RejoSVCCV(cv=2),
+    RejectClassifierCV(RejoSVC(), reject_cost=0.2, param_grid={"C": [1, 10]}, cv=2),
 ]
 
 

@@ -19,7 +19,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    SplineTransformer,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -239,6 +244,39 @@ def test_columns_of_a_column_transformer_are_traced(learner, inside):
     assert found.features == ["debt", "age", "home"]
     assert (np.sign(found.values[0]) == [-1, 1, 1]).all()  # upper is "good"
     assert why(model, CASES, background=gaps, rows=[1])["why"]["b"]
+
+
+TABLE = X.assign(note=np.where(Y == "bad", "late again", "paid on time"), rooms=X["desk"] + 1)
+
+
+@pytest.mark.parametrize("sparse", [0.0, 1.0])
+@pytest.mark.parametrize("search", [False, True])
+def test_columns_without_names_of_their_outputs_are_traced(sparse, search):
+    """A text becomes words, and logarithms have no names; both come from columns of the table."""
+    columns = make_column_transformer(
+        (TfidfVectorizer(), "note"),
+        (FunctionTransformer(np.log1p), ["rooms", "desk"]),
+        (make_pipeline(FunctionTransformer(abs), StandardScaler()), ["debt"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["home"]),
+        ("passthrough", ["age"]),
+        sparse_threshold=sparse,
+    )
+    model = make_pipeline(columns, ThresholdRejectClassifier(LogisticRegression()))
+    if search:
+        model = rejo.RejectClassifierCV(model, review_budget=0.2, cv=3)
+    model.fit(TABLE, Y)
+    cases = CASES.assign(note="late again", rooms=2)
+    background = None if search else TABLE
+    found = pulls(model, cases, background=background, rows=[0, 1])
+    assert found.way == "linear"
+    assert found.features == ["desk", "debt", "age", "home", "note", "rooms"]
+    pipeline = model.best_estimator_ if search else model
+    Z, typical = (pipeline[0].transform(rows) for rows in (cases, TABLE))
+    Z, typical = (rows.toarray() if sparse else rows for rows in (Z, typical))
+    each = pipeline[-1].estimator_.coef_ * (Z - typical.mean(axis=0))
+    words = [place for name, place in pipeline[0].output_indices_.items() if "tfidf" in name]
+    np.testing.assert_allclose(found.values[:, 4], each[:, words[0]].sum(axis=1))
+    assert "note late again" in why(model, cases, background=background, rows=[0])["why"]["a"]
 
 
 def test_numbers_in_a_frame_go_to_the_classifier_as_a_frame():

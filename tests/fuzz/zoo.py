@@ -52,6 +52,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rejo.baselines import (
     BlendClassifier,
+    CutRanking,
     EmbeddedRejectSVC,
     FrankHallReject,
     NoveltyReject,
@@ -67,8 +68,7 @@ from rejo.estimators import (
     RejoSVC,
     ReplicationClassifier,
 )
-from rejo.selection import RejectClassifierCV, RejoSVCCV
-from rejo.selection.cuts import CutRanking
+from rejo.selection import RejectClassifierCV
 from rejo.tables import TableEncoder
 
 N = 100  # rows to fit on
@@ -443,8 +443,9 @@ for name, model in CHOSEN.items():
 register("chosen_three", CHOSEN["chosen_cost"], "words")
 train = Pipeline([("prepare", TableEncoder()), ("model", by_posteriors(BOOSTING))])
 register("chosen_table", RejectClassifierCV(train, review_budget=0.2, cv=2), "words", "frame")
-register("svc_cv", RejoSVCCV(Cs=[0.1, 1], gammas=[0.5], reject_costs=[0.1, 0.4], cv=2))
-register("svc_cv_three", RejoSVCCV(Cs=[1], gammas=["scale"], reject_costs=[0.4], cv=2), "three")
+GRID = {"C": [0.1, 1]}
+register("svc_cv", RejectClassifierCV(RejoSVC(), reject_cost=0.1, param_grid=GRID, cv=2))
+register("svc_cv_three", RejectClassifierCV(RejoSVC(), reject_cost=0.4, cv=2), "three")
 register("cut", CutRanking(estimator=RejoSVC(), limit=0.4, widen=True))
 register("cut_less", CutRanking(estimator=RejoLinear(), limit=0.1, widen=False), "three")
 

@@ -473,6 +473,12 @@ def test_another_scikit_learn_is_warned_of(data, path, monkeypatch):
     monkeypatch.setattr(sklearn, "__version__", "99.1.0")
     with pytest.warns(UserWarning, match=r"99\.1\.0"):
         load(path)
+    monkeypatch.setattr(sklearn, "__version__", "\033[2J" + 100 * "9")
+    save(RejoLinear().fit(*data), path, overwrite=True)
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match=r"scikit-learn \?\[2J9{36},") as found:
+        load(path)
+    assert str(found[0].message).isprintable()
 
 
 def open_peak(path, open_it):
@@ -516,6 +522,8 @@ def test_save_warns_of_a_file_that_load_refuses(data, path, monkeypatch):
 def test_a_file_that_is_not_there(path):
     with pytest.raises(FileNotFoundError):
         load(path)
+    with pytest.raises(ModelFileError, match="is a folder"):
+        load(path.parent)
 
 
 def test_without_skops_files_are_read_and_the_error_names_the_extra(data, path, monkeypatch):

@@ -24,9 +24,16 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from rejo.baselines import BlendClassifier, ThresholdRejectClassifier
-from rejo.estimators import RejoKernelLogistic, RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.estimators import (
+    RejoBoost,
+    RejoKernelLogistic,
+    RejoLinear,
+    RejoMLP,
+    RejoSVC,
+    ReplicationClassifier,
+)
 from rejo.persistence import to_onnx
-from rejo.selection import RejectClassifierCV, RejoSVCCV
+from rejo.selection import RejectClassifierCV
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -49,7 +56,7 @@ MODELS = {
     "chosen": RejectClassifierCV(
         make_pipeline(StandardScaler(), RejoSVC()), review_budget=0.4, reject_costs=[0.1, 0.3]
     ),
-    "tuned": RejoSVCCV(Cs=[1.0], gammas=[1.0], reject_costs=[0.1, 0.2]),
+    "tuned": RejectClassifierCV(RejoSVC(), reject_cost=0.2, param_grid={"gamma": [1.0, 4.0]}),
 }
 
 
@@ -281,6 +288,16 @@ def test_missing_values_and_categories(data):
     new[::50, 2] = 77  # unknown
     label, _, _ = run(to_onnx(model), new)
     np.testing.assert_array_equal(label, model.predict(new))
+
+
+@pytest.mark.parametrize("form", ["parallel", "posteriors"])
+def test_a_row_without_any_value(form, data):
+    pytest.importorskip("xgboost")
+    model = RejoBoost(boundaries=form, n_estimators=5, random_state=0).fit(*data)
+    new = np.vstack([data[0], np.full((1, 2), np.nan)])
+    label, index, *_ = run(to_onnx(model), new)
+    np.testing.assert_array_equal(label, model.predict(new))
+    assert index[-1] == -1
 
 
 def test_the_graph_is_written_whole_and_states_its_operating_point(data, tmp_path):

@@ -42,14 +42,13 @@ from rejo.persistence._parts import _parts as parts_of
 from rejo.persistence._parts import check_and_restore
 from rejo.persistence._trusted import parameters_of
 from rejo.persistence._writing import serialise
-from rejo.selection import RejectClassifierCV, RejoSVCCV
-from rejo.selection.path import RejectCurve
+from rejo.selection import RejectClassifierCV, RejectCurve
 from rejo.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
 
 # Public attributes that a file does not keep, and why.
-NOT_KEPT = {"outcomes_": "it has an entry for each training case"}
+NOT_KEPT = dict.fromkeys(["outcomes_", "choice_"], "it has an entry for each training case")
 
 logistic = LogisticRegression()
 blend = BlendClassifier([("a", logistic), ("b", LogisticRegression(C=0.1))], weights=[2, 1], cv=2)
@@ -100,8 +99,8 @@ LEARNERS = {
     "guarantee": RejectClassifierCV(
         RejoLinear(), max_error=0.6, confidence=0.5, reject_costs=[0.1, 0.3], random_state=0
     ),
-    "tuned": RejoSVCCV(
-        Cs=[1], gammas=["scale", 1.0], hs=[1.0], reject_costs=[0.1, 0.3], reject_cost=0.3, cv=2
+    "tuned": RejectClassifierCV(
+        RejoSVC(), reject_cost=0.3, param_grid={"C": [1], "gamma": ["scale", 1.0]}, cv=2
     ),
 }
 BINARY = {

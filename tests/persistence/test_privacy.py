@@ -47,7 +47,6 @@ from rejo.persistence._arrays import array_bytes, repack_sparse
 from rejo.persistence._container import pack
 from rejo.persistence._training_rows import first_rows, n_distinct
 from rejo.persistence._trusted import ESTIMATORS, KNOWN, type_name_of
-from rejo.selection import RejoSVCCV
 from rejo.tables import TableEncoder
 
 N = 60
@@ -96,7 +95,6 @@ OWN = {
     "RejoLinear": [RejoLinear()],
     "RejoMLP": [RejoMLP(random_state=0)],
     "RejoSVC": [RejoSVC(), RejoSVC(kernel="linear"), RejoSVC(kernel="poly")],
-    "RejoSVCCV": [RejoSVCCV(Cs=[1.0, 10.0], gammas=[1.0, 4.0], reject_costs=[0.1, 0.2, 0.3])],
     "ReplicationClassifier": [
         ReplicationClassifier(SVC()),
         ReplicationClassifier(SCALED_SVC),
@@ -299,7 +297,7 @@ def test_rows_in_an_estimator_of_rejo(name, i, path):
         X = pytest.importorskip("pandas").DataFrame(X, columns=list("abc"))
     model = OWN[name][i].fit(X, y)
     n = check(model, X, y, path)
-    kernels = "SVC(" in repr(model) or name in ("RejoKernelLogistic", "RejoSVCCV")
+    kernels = "SVC(" in repr(model) or name == "RejoKernelLogistic"
     assert (n > 10) == (kernels and (name, i) not in NO_ROWS)
 
 
@@ -352,11 +350,11 @@ def test_rows_inside_a_wrapper_are_seen(estimator, path):
 
 def test_a_row_in_many_models_counts_once(path):
     X, y = large()
-    model = RejoSVCCV(Cs=[1.0], gammas=[0.1, 1.0], cv=2).fit(X, y)
-    parts = list(model.best_estimators_.values())
-    assert sum(len(part.support_) for part in parts) > 1000
+    kernels = [(str(g), RejoKernelLogistic(gamma=g, reject_cost=None)) for g in (0.1, 0.3, 1, 3)]
+    blend = BlendClassifier(kernels, weights=[0.25] * 4)
+    model = ThresholdRejectClassifier(blend).fit(X, y)
     save(model, path)
-    assert inspect(path).n_training_rows == max(len(part.support_) for part in parts)
+    assert inspect(path).n_training_rows == 300
 
 
 def test_equal_rows_count_once(path):

@@ -591,6 +591,7 @@ def nodes_changed(field, value, where=0):
         ("feature_idx", -1),
         ("left", 0),
         ("right", 10**6),
+        ("right", 1),  # where the left one leads too
         ("is_leaf", 2),
         ("is_categorical", 1),
         ("bitset_idx", 1),
@@ -609,6 +610,7 @@ def test_a_node_of_boosted_trees_is_refused(field, value):
     [
         ("left_child", 0),
         ("right_child", 10**6),
+        ("right_child", 1),  # where the left one leads too
         ("left_child", -1),  # and the other one is not
         ("feature", 3),
         ("feature", -2),

@@ -1,23 +1,25 @@
 """Made-up outcomes, reports of three kinds, and a browser."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rejo.decisions import decide, uniform_prices
+from rejo.decisions import uniform_prices
 from rejo.report import make_report, render
-from rejo.selection.outcomes import Outcomes
+from rejo.selection import OutOfFold, of_posteriors
+from rejo.selection.out_of_fold import REGION, every_cut
 from tests.browser import chromium
 
 COSTS = (0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.44, 0.48, 0.5)
 
 
 TRIED = [
-    {"method": "logistic", "cost": 61.5, "error": 2.1, "chosen": False},
-    {"method": "blend", "cost": 58.25, "error": 2.0, "chosen": True},
-    {"method": "<b>boosting</b>", "cost": 59.9, "error": None, "chosen": False},
+    {"method": "logistic", "log_loss": 0.41, "cost": 61.5, "low": 60.0, "high": 63.0},
+    {"method": "blend", "log_loss": 0.39, "cost": 58.25, "chosen": True},
+    {"method": "<b>boosting</b>", "cost": 59.9},
 ]
 
 
@@ -45,25 +47,32 @@ def made_up_cases(n=400, n_classes=2, *, costs=COSTS, n_folds=5, seed=0, width=1
         decision = np.where(sureness < half, -1, forced)
         bands = np.stack([limits - half, limits + half], axis=1)
         fold = rng.permutation(n) % n_folds
-        outcomes.append(Outcomes(cost, decision, forced, near, sureness, score, bands, fold))
+        doubt = (decision < 0) + 1 / (1 + sureness)
+        outcomes.append(OutOfFold(
+            doubt, forced, REGION, trained_for=cost, lower=near, score=score, bands=bands,
+            fold=fold,
+        ))  # fmt: skip
     return outcomes, y
 
 
 def share_cases(n=500, n_classes=3, *, n_points=101, seed=0):
     """One model that reviews other shares of its ranking."""
     (own,), y = made_up_cases(n, n_classes, costs=(0.2,), n_folds=1, seed=seed)
-    order = np.lexsort((own.sureness, own.decision >= 0))
+    outcomes, sizes = at_sizes(own, np.linspace(0, 1, n_points))
     n_own = int((own.decision < 0).sum())
-    sizes = sorted({n_own, *(round(n * share) for share in np.linspace(0, 1, n_points))})
-    outcomes = []
-    for size in sizes:
-        decision = own.forced.copy()
-        decision[order[:size]] = -1
-        bands = own.bands if size == n_own else None
-        cost = 0.2 if size == n_own else np.nan
-        rest = own.sureness, own.score, bands, own.fold
-        outcomes.append(Outcomes(cost, decision, own.forced, own.lower, *rest))
+    if n_own not in sizes:
+        at = int(np.searchsorted(sizes, n_own))
+        outcomes.insert(at, own)
+        sizes.insert(at, n_own)
+    outcomes[sizes.index(n_own)] = own
     return outcomes, y, sizes.index(n_own)
+
+
+def at_sizes(own, shares):
+    """The same cases with these shares of reviews, ascending, and the numbers of them."""
+    cuts, sizes = every_cut(own)
+    wanted = sorted({max(round(len(own.doubt) * share), sizes[0]) for share in shares})
+    return [own.at(cuts[sizes.tolist().index(size)]) for size in wanted], wanted
 
 
 def posterior_cases(n=600, n_classes=4, *, prices=None, n_points=41, seed=0):
@@ -72,20 +81,10 @@ def posterior_cases(n=600, n_classes=4, *, prices=None, n_points=41, seed=0):
     p = rng.dirichlet(np.full(n_classes, 0.4), n)
     y = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     prices = uniform_prices(n_classes, 0.3) if prices is None else np.asarray(prices, dtype=float)
-    found = decide(p, prices)
-    cuts = {0.0, *np.quantile(found.worth, np.linspace(0, 1, n_points)), found.worth.max() + 1}
-    two = len(np.unique(prices[:, -1])) == 1 and len(np.unique(prices[:, :-1])) == 2
-    outcomes = []
-    for cut in sorted(cuts, reverse=True):
-        point = Outcomes(
-            reject_cost=(prices[0, -1] + cut) / prices[0, 1] if two else np.nan,
-            decision=np.where(found.worth >= cut, -1, found.forced), forced=found.forced,
-            lower=found.lower, sureness=prices.max() - found.worth, score=None, bands=None,
-            fold=np.arange(n) % 5,
-        )  # fmt: skip
-        object.__setattr__(point, "worth", found.worth)
-        outcomes.append(point)
-    return outcomes, y, sorted(cuts, reverse=True).index(0.0)
+    own = of_posteriors(p, y=y, fold=np.arange(n) % 5).at_prices(prices)
+    cuts = {0.0, *np.quantile(own.worth, np.linspace(0, 1, n_points)), own.worth.max() + 1}
+    cuts = sorted(cuts, reverse=True)
+    return [own.at(cut) for cut in cuts], y, cuts.index(0.0)
 
 
 PROMISES = [
@@ -119,19 +118,13 @@ def reasoned_cases(n=2500, *, n_points=31, seed=5):
     rng = np.random.default_rng(seed)
     region = rng.choice(["north", "south", "east", "isle"], n, p=[0.5, 0.3, 0.18, 0.02])
     (own,), y = made_up_cases(n, 3, costs=(0.2,), n_folds=1, seed=seed)
-    mixed_up = (region == "south") & (own.sureness > 0.4) & (rng.random(n) < 0.4)
+    doubt = own.doubt - (own.decision < 0)  # 1 / (1 + sureness)
+    mixed_up = (region == "south") & (doubt < 1 / 1.4) & (rng.random(n) < 0.4)
     forced = np.where(mixed_up, (y + 1) % 3, own.forced)
     kind = np.where(region == "isle", 2, rng.random(n) < 0.03).astype(np.int8)
-    order = np.lexsort((own.sureness, kind == 0))
-    least = int((kind > 0).sum())
-    sizes = sorted({max(round(n * share), least) for share in np.linspace(0, 1, n_points)})
-    outcomes = []
-    for size in sizes:
-        decision = forced.copy()
-        decision[order[:size]] = -1
-        rest = own.sureness, own.score, None, own.fold, None, kind
-        outcomes.append(Outcomes(np.nan, decision, forced, own.lower, *rest))
-    return outcomes, y, region
+    doubt = np.where(kind > 0, np.inf, doubt)
+    ranked = replace(own, doubt=doubt, forced=forced, kind=kind, trained_for=np.nan)
+    return at_sizes(ranked, np.linspace(0, 1, n_points))[0], y, region
 
 
 def rival_rows(names, seed=0):

@@ -33,7 +33,7 @@ def test_tally_counts_what_a_loop_counts(make, n, n_classes, width, seed, n_fold
     assert found.forced_wrong == sum(point.forced[i] != y[i] for i in range(n))
     assert found.wrong + found.reviewed_wrong == found.forced_wrong
     # The ranking: reviewed first, then the least sure.
-    order = sorted(range(n), key=lambda i: (point.decision[i] >= 0, point.sureness[i]))
+    order = sorted(range(n), key=lambda i: -point.doubt[i])
     errors = [int(point.forced[i] != y[i]) for i in order]
     for i in (0, 1, 37, 50, 99, 100):
         k = int(np.floor(n * i / 100 + 0.5))
@@ -182,16 +182,16 @@ def test_the_page_names_the_class_whose_decisions_are_most_often_wrong(make):
     y = np.repeat([0, 1, 0, 2, 0], [400, 60, 40, 1, 1])
     decision = np.repeat([0, 1, 1, 2, 2], [400, 60, 40, 1, 1])
     (point,), _ = make.cases(len(y), 3, costs=(0.2,))
-    point = replace(point, decision=decision, forced=decision)
+    point = replace(point, doubt=np.zeros(len(y)), forced=decision)
     report = make.report([point], y, ["good", "suspect", "bad"], chosen=0, ordered=False)
     line = report.numbers(report.setting)["matrix-line"]
     assert line.replace("\u2068", "").replace("\u2069", "") == (
         "Of the decisions for “suspect”, 40.0\u00a0% are wrong (40 of 100); of all decisions, "
         "8.2\u00a0%."
     )
-    right = replace(point, decision=y, forced=y)
+    right = replace(point, forced=y)
     report = make.report([right], y, ["good", "suspect", "bad"], chosen=0, ordered=False)
     assert report.numbers(report.setting)["matrix-line"].startswith("No decision is wrong")
-    nothing = replace(point, decision=np.full(len(y), -1))
+    nothing = point.at(0.0)
     report = make.report([nothing], y, ["good", "suspect", "bad"], chosen=0, ordered=False)
     assert report.numbers(report.setting)["matrix-line"] == "Nothing is decided."

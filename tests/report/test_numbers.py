@@ -1,6 +1,7 @@
 """The texts of a setting: they add up, and say what the counts say."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,7 +54,8 @@ def test_costs_add_up(reports, kind):
         parts = value(texts["cost-wrong"]) + value(texts["cost-review"])
         assert value(texts["cost-total"]) == parts
         tallied = report.tallies[point]
-        exact = 1000 * (300 * tallied.wrong + 40 * tallied.reviewed) / report.n
+        errors = sum(tallied.errors[2::3])
+        exact = 1000 * (300 * errors + 40 * tallied.reviewed) / report.n
         assert parts == pytest.approx(exact, abs=1.01)
         low, high = map(value, texts["cost-total-range"].split(" to "))
         assert low <= parts <= high or tallied.reviewed == report.n
@@ -77,9 +79,8 @@ def test_headline(make):
     outcomes, y = make.cases(1000, costs=(0.3,), n_folds=1)
     decision = np.concatenate([np.full(180, -1), y[180:]])
     decision[200:209] = 1 - y[200:209]
-    point = outcomes[0].__class__(
-        0.3, decision, decision.clip(0), decision * 0, y * 1.0, None, None, y * 0
-    )
+    doubt = np.where(decision < 0, np.inf, 0.0)
+    point = replace(outcomes[0], doubt=doubt, forced=decision.clip(0), score=None, bands=None)
     text = make.report([point], y, ["a", "b"]).payload()["texts"]["headline"][0]
     assert re.fullmatch(
         r"Of 1,000 cases, 820 are decided automatically, about 9 of them wrong "

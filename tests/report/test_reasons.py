@@ -14,9 +14,7 @@ from rejo.datasets import make_synthetic_1
 from rejo.displays import DisparityDisplay
 from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.report import Setting
-from rejo.selection import cross_val_outcomes, ranking_outcomes
-from rejo.selection.guarantee import Guarantee
-from rejo.selection.summary import promise
+from rejo.selection import Guarantee, cross_val_outcomes, promise, ranking_outcomes
 
 NONE = "\u2013"
 PLAIN = str.maketrans({"\u2068": "", "\u2069": "", "\u00a0": " "})
@@ -107,15 +105,7 @@ def test_what_is_expected_of_a_novel_case_is_what_would_have_happened(make):
     prices = make.prices(4)
     outcomes, y, chosen = make.posterior_cases(prices=prices)
     kind = (np.arange(len(y)) % 20 == 0).astype(np.int8)
-    points = [
-        replace(
-            p,
-            kind=kind,
-            decision=np.where(kind, -1, p.decision),
-            worth=np.where(kind, 1e3, p.worth),
-        )
-        for p in outcomes
-    ]
+    points = [replace(p, kind=kind, doubt=np.where(kind, np.inf, p.doubt)) for p in outcomes]
     options = {"chosen": chosen, "axis": "review_share", "ordered": False, "prices": prices}
     report = make.report(points, y, **options)
     own = points[chosen]
@@ -136,7 +126,9 @@ def test_gaps_are_those_of_the_disparity_curve(make, reports):
     own = outcomes[0]
     always = own.kind > 0
     shares = [tally.reviewed / report.n for tally in report.tallies]
-    curve = disparity_curve(y, own.forced, own.sureness, region, shares=shares, reviewed=always)
+    curve = disparity_curve(
+        y, own.forced, -np.minimum(own.doubt, 3), region, shares=shares, reviewed=always
+    )
     np.testing.assert_allclose(curve.share, shares)
     for i, (b, w) in enumerate(zip(curve.best, curve.worst, strict=True)):
         texts = texts_at(report, i)

@@ -3,6 +3,7 @@
 import builtins
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -92,13 +93,7 @@ def test_a_single_case_and_point(make):
 
 def test_without_scores_the_picture_is_left_out(make):
     outcomes, y = make.cases(50, costs=(0.1, 0.2))
-    bare = [
-        type(point)(
-            point.reject_cost, point.decision, point.forced, point.lower, point.sureness, None,
-            None, point.fold,
-        )
-        for point in outcomes
-    ]  # fmt: skip
+    bare = [replace(point, score=None, bands=None) for point in outcomes]
     report = make.report(bare, y)
     assert report.histogram is None
     assert 'id="classes"' in render(report)

@@ -158,6 +158,13 @@ def test_damaged_trees_are_refused(damage):
             Walker(trees, 5, 1)
 
 
+def test_a_node_has_one_parent():
+    """Every case would find a leaf, but what goes every way would take exponential time."""
+    trees = grown("categories")[2]
+    with pytest.raises(StateError, match="the same node"):
+        check(replace(trees, left=_set(trees.left, 0, trees.left[trees.left[0]])))
+
+
 def test_features_and_scores_that_are_not_there_are_refused():
     _, _, trees, _ = grown(n_classes=3)
     with pytest.raises(ValueError, match="feature"):

@@ -2,6 +2,6 @@
 
 import sys
 
-from rejo.cli import main
+from rejo.__main__ import run
 
-sys.exit(main())
+sys.exit(run())

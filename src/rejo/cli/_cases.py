@@ -57,8 +57,7 @@ def about_order(classes: Sequence[str]) -> str:
 
 def read_cases(arguments: argparse.Namespace) -> Cases:
     """Read the table and check the options against it."""
-    from rejo.tables import TableError, read_table
-    from rejo.tables.errors import check_columns
+    from rejo.tables import TableError, check_columns, read_table
 
     target, by, groups = arguments.target, arguments.by, arguments.groups
     group, time = (getattr(arguments, name, None) for name in ("group", "time"))
@@ -71,7 +70,7 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     also = [] if time is None else [time]
     check_columns(path, [*arguments.drop, *also], frame.columns)
     check_order(arguments.order, arguments.exact)
-    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
+    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
     known, y, notes = read_classes(frame[target], path, decimal=table.decimal, **how)
     frame = frame[known]
     given: dict[str | None, Any] = {}
@@ -83,7 +82,13 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     frame, y = frame[there], y[there]
     given = {name: values[there] for name, values in given.items()}
     classes = order_classes(Counter(y.tolist()), arguments.order, f"{path}, column {target!r}")
-    X = frame.drop(columns=[*text, *arguments.drop, *also])
+    dated = time is not None and frame[time].dtype.kind == "M"  # others become ages at it
+    if time is not None:
+        table.reading["time"] = time if dated else None
+    if arguments.keep:
+        check_columns(path, arguments.keep, frame.columns, "keep")
+        table.reading["keep"] = arguments.keep
+    X = frame.drop(columns=[*text, *arguments.drop, *([] if dated else also)])
     if not X.shape[1]:
         raise TableError("no column is left to learn from", where=path)
     if groups is None and arguments.id is not None:
@@ -151,8 +156,7 @@ def read_group(column: Any, path: str, *, exact: bool) -> Any:
     """Group (n,) of each row as a string in one spelling, ``None`` where it is missing."""
     import pandas as pd
 
-    from rejo.tables import TableError
-    from rejo.tables.spelling import merged
+    from rejo.tables import TableError, merged
 
     counts = Counter(column.dropna().tolist())
     n = sum(counts.values())

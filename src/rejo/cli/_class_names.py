@@ -1,5 +1,6 @@
 """The classes of a table: rows that have none, one class in several spellings, their order."""
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,6 +20,12 @@ NO_CLASS = frozenset(
 )
 MAYBE_NO_CLASS = frozenset(["none", "nil", "unknown", "missing", "undefined", "not available"])
 RARE = 0.01  # share of the rows
+# A word more or less that makes another class of a class.
+_WORDS = (
+    "no not non never without un very more most less least low lower high higher part partly half "
+    "early late new old kein keine nicht ohne sehr teilweise"
+)
+OTHER_MEANINGS = frozenset(_WORDS.split())
 
 
 class Classes(NamedTuple):
@@ -37,11 +44,13 @@ def read_classes(
     missing: Iterable[str] = (),
     exact: bool = False,
     decimal: str = ".",
+    same: Mapping[str, str] | None = None,
 ) -> Classes:
     """Find the class of each row; rows without one are left out, with a warning.
 
     ``column`` is a Series of strings. Classes in ``order``, which may be those of a model, are
-    spelled as there; others are spelled as in most rows.
+    spelled as there; others are spelled as in most rows. ``same`` gives the class that another
+    word means.
     """
     import numpy as np
 
@@ -52,8 +61,9 @@ def read_classes(
     where = f"{path}, column {column.name!r}"
     column = column.where(column.notna(), "")
     spelled, notes = sort_words(
-        Counter(column.tolist()), where, order=order, missing=missing, exact=exact, decimal=decimal
-    )
+        Counter(column.tolist()), where, order=order, missing=missing, exact=exact, decimal=decimal,
+        same=same,
+    )  # fmt: skip
     known = column.isin(list(spelled)).to_numpy()
     return Classes(known, np.array([spelled[word] for word in column[known]], dtype=str), notes)
 
@@ -66,6 +76,7 @@ def sort_words(
     missing: Iterable[str] = (),
     exact: bool = False,
     decimal: str = ".",
+    same: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """Return the class of each word that stands for one, and notes; parameters as above.
 
@@ -73,8 +84,14 @@ def sort_words(
     """
     from rejo.tables import TableError
 
-    key = (lambda word: word) if exact else _speller(decimal)
-    find = _finder(order or (), key)
+    key, find = _meant(order or (), same, exact=exact, decimal=decimal)
+    if absent := [word for word in same or () if order is None and word not in counts]:
+        raise TableError(
+            f"no row has the class {absent[0]!r}",
+            where=where,
+            parameter="same",
+            remedy=f"The classes are: {as_names(in_order(counts))}",
+        )
     free = {word: n for word, n in counts.items() if find(word) is None}
     none = _no_classes(free, order is not None, set(missing), key)
     if len(none) == len(counts):
@@ -86,17 +103,57 @@ def sort_words(
     found: dict[str, list[str]] = {}
     # The spelling of most rows comes first; of a number, the shortest.
     for word in sorted(
-        set(counts) - none, key=lambda word: (is_number(word) and len(word), -counts[word], word)
+        set(counts) - none,
+        key=lambda word: (word in (same or ()), is_number(word) and len(word), -counts[word], word),
     ):
         label = find(word)
         found.setdefault(label or key(word), [*([label] if label else [])]).append(word)
     spelled = {word: words[0] for words in found.values() for word in words}
     notes = [
-        f"{_quoted(dict.fromkeys(words))} are the same class (--exact keeps them apart)."
+        f"{_quoted(dict.fromkeys(words))} are the same class"
+        + (" (--exact keeps them apart)." if not set(words) & set(same or ()) else ".")
         for words in found.values()
         if len(set(words)) > 1
     ]
-    return spelled, notes
+    by_class: Counter[str] = Counter()
+    for word, label in spelled.items():
+        by_class[label] += counts[word]
+    return spelled, notes + ([] if order else _alike(by_class))
+
+
+def _alike(counts: Mapping[str, int]) -> list[str]:
+    """Ask whether two of three or more classes are one: a word more, or a letter wrong."""
+    from rejo._errors import close_words
+
+    found = []
+    labels = [label for label in counts if not any(map(str.isdigit, label))]
+    for rare in labels if len(counts) > 2 else []:
+        words = set(rare.casefold().split())
+        for label in labels:
+            if counts[rare] >= counts[label] or label == rare:
+                continue
+            differ = words ^ set(label.casefold().split())
+            close = len(differ) == 1 or (len(rare) > 4 and close_words(rare, [label], 1))
+            if close and not differ & OTHER_MEANINGS:
+                meant = shlex.quote(f"{rare}={label}")
+                found.append(
+                    f"{rare!r} ({counts[rare]:,} rows) and {label!r} ({counts[label]:,}): are they "
+                    f"one class? Then add --same {meant}."
+                )
+    return found
+
+
+def _meant(
+    order: Sequence[str], same: Mapping[str, str] | None, *, exact: bool, decimal: str
+) -> tuple[Callable[[str], str], Callable[[str], str | None]]:
+    """Return what all words of a class have in common, and a function that finds the class."""
+    spelled = (lambda word: word) if exact else _speller(decimal)
+    known = {spelled(other): meant for other, meant in (same or {}).items()}
+
+    def key(word: str) -> str:
+        return spelled(known.get(spelled(word), word))
+
+    return key, _finder(order, key)
 
 
 def class_codes(
@@ -106,13 +163,14 @@ def class_codes(
     missing: Iterable[str] = (),
     exact: bool = False,
     decimal: str = ".",
+    same: Mapping[str, str] | None = None,
 ) -> list[int]:
     """Return the index in ``order`` of the class of each word; -1: none, -2: another class.
 
     It is that of :func:`sort_words` for classes that are known.
     """
-    key = (lambda word: word) if exact else _speller(decimal)
-    find, found = _finder(order, key), list(words)
+    key, find = _meant(order, same, exact=exact, decimal=decimal)
+    found = list(words)
     free = {word: 1 for word in found if find(word) is None}
     none = _no_classes(free, True, set(missing), key)
     place = {label: i for i, label in enumerate(order)}
@@ -120,7 +178,7 @@ def class_codes(
 
 
 def _speller(decimal: str) -> Callable[[str], str]:
-    from rejo.tables.spelling import same_spelling
+    from rejo.tables import same_spelling
 
     return lambda word: same_spelling(
         word.replace(",", ".") if decimal == "," and word.count(",") == 1 else word
@@ -202,8 +260,7 @@ def check_order(order: Sequence[str] | None, exact: bool) -> None:
 
 def order_classes(counts: Mapping[str, int], order: Sequence[str] | None, where: str) -> list[str]:
     """Classes in order, by how many rows have each; refuse what cannot be learned."""
-    from rejo.tables import TableError
-    from rejo.tables.errors import did_you_mean
+    from rejo.tables import TableError, did_you_mean
 
     if long := [label for label in counts if len(label) > MAX_LABEL]:
         raise TableError(

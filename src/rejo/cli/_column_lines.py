@@ -16,21 +16,32 @@ ADVICE = {
 }
 
 
-def describe_columns(kinds: Mapping[str, str], left_out: Mapping[str, str]) -> list[str]:
-    """Say which columns are used, by kind, and which are not."""
-    from rejo.tables.overview import describe_kinds
+def describe_columns(
+    kinds: Mapping[str, str], left_out: Mapping[str, str], time: str | None = None
+) -> list[str]:
+    """Say which columns are used, by kind, and which are not; ``time`` orders the rows."""
+    from rejo.tables import describe_kinds
 
+    ages = time in kinds
+    kinds = {name: kind for name, kind in kinds.items() if name != time}
     lines = [f"Columns used: {len(kinds):,}."]
     lines += [f"  {one_line(line)}" for line in describe_kinds(kinds)]
+    left_out = {name: reason for name, reason in left_out.items() if name != time}
     out = [f"Left out: {name} ({reason})." for name, reason in list(left_out.items())[:20]]
     if len(left_out) > 20:
         out.append(f"Left out: {len(left_out) - 20:,} more columns.")
+    if time is not None:
+        more = " Other dates are ages at it." if ages else ""
+        out.append(
+            f"{time}: it orders the rows, and new files have later dates, so it is not a feature "
+            f"(--keep {shlex.quote(time)} keeps it).{more}"
+        )
     return [*lines, *map(one_line, out)]
 
 
 def remarks_on(frame: Any, table: Any, left_out: Iterable[str] = ()) -> list[Any]:
     """Return what may surprise about columns; those left out have their reason already."""
-    from rejo.tables.overview import find_remarks
+    from rejo.tables import find_remarks
 
     found = find_remarks(frame, table.readings, table.unnamed)
     return [r for r in found if r.column not in left_out or r.about not in ("id", "gaps")]
@@ -57,8 +68,9 @@ def to_keep(lines: Iterable[str], remarks: Iterable[Any]) -> list[str]:
 
 def suspicion(leak: Any) -> str:
     """Say that a column alone predicts the class too well, and what to do."""
+    what = f"tells {leak.between} apart" if leak.between else "predicts the class"
     return one_line(
-        f"{leak.column}: predicts the class almost alone ({percent(leak.accuracy)} right, each "
+        f"{leak.column}: {what} almost alone ({percent(leak.accuracy)} right, each "
         f"class counted the same). If it is not known yet when a case is decided, the rates are "
         f"too good to be true: add --drop {shlex.quote(leak.column)}."
     )

@@ -57,6 +57,9 @@ def warn_of_decisions(
     opened: Opened, counts: CaseCounts, plan: ScoringPlan, *, capacity: int | None, said: bool
 ) -> None:
     """Warn of what may be wrong with the table; its rows in doubt are not ``said`` elsewhere."""
+    for finding in counts.strange:
+        if not (finding.degree == "fault" and finding.matters):
+            warn(f"column {finding}")
     _warn_of_rows(counts, said)
     _warn_of_capacity(counts, capacity)
     _warn_of_groups(counts, plan.group)
@@ -69,7 +72,8 @@ def _warn_of_rows(counts: CaseCounts, said: bool) -> None:
     n, doubts = counts.n_cases, counts.doubts
     if not n:
         warn("the table has no rows: the output has only a header")
-    if doubts.n_rows and (told := about_column(doubts, n)):
+    told = about_column(doubts, n) if doubts.n_rows else None
+    if told and not any(told.startswith(f"{one.column} (") for one in counts.strange):
         warn(told)
     if doubts.n_rows and not said:
         warn(doubts.summary())
@@ -103,7 +107,7 @@ def _warn_of_share(opened: Opened, counts: CaseCounts) -> None:
     """Other units or another kind of cases often show in the share that goes to review."""
     odd = counts.doubts.n_rows + counts.unknown.total()
     n = counts.n_cases - odd
-    if n < ENOUGH:
+    if n < ENOUGH or counts.held():  # which is said
         return
     rate = opened.expect(min(n, MANY), 0.999).get("rejection_rate")
     share = (counts.n_rejected - odd) / n

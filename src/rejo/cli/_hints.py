@@ -2,23 +2,21 @@
 
 from typing import Any
 
-from rejo._io import one_line, percent
+from rejo._io import percent
 from rejo.cli._cases import Cases
-from rejo.cli._training import Trained
 
 PERFECT = 0.01  # times the errors of always giving the most frequent class
 LEARNT = 0.995  # times the log loss of the shares of the classes
-SAME = 1.0005  # times a cost that is no higher
 
 
-def hints(cases: Cases, trained: Trained, suspects: list[Any]) -> list[str]:
+def hints(cases: Cases, model: Any, suspects: list[Any]) -> list[str]:
     """Return what to think of before the model is used, a line each; mostly there is nothing."""
     import numpy as np
 
-    choice, model = trained.choice, trained.model
-    y, forced = choice.y, None
-    if choice.crossfit is not None:
-        forced = choice.crossfit.p.argmax(axis=1)
+    choice = model.choice_
+    y, forced, judged = choice.y, None, choice.chosen.cases
+    if judged is not None:
+        forced = judged.p.argmax(axis=1)
     elif model.outcomes_ is not None:
         y, forced = cases.indices(), np.asarray(model.outcomes_[model.chosen_].forced)
     share = np.bincount(y) / len(y)
@@ -33,27 +31,12 @@ def hints(cases: Cases, trained: Trained, suspects: list[Any]) -> list[str]:
                 "each one alone."
             )
         learnt = wrong < guess
-        if choice.crossfit is not None:
+        if judged is not None:
             entropy = -float((share[share > 0] * np.log(share[share > 0])).sum())
             learnt = choice.chosen.log_loss < LEARNT * entropy
         if not learnt:
             found.append(
                 "Nothing could be learned: these columns tell the classes apart no better than "
                 "always giving the most frequent one."
-            )
-    return [*found, *map(one_line, _saves_nothing(trained))]
-
-
-def _saves_nothing(trained: Trained) -> list[str]:
-    """Say if the model costs no less than reviewing, or deciding, every case at the prices."""
-    choice = trained.choice
-    if len(choice.prices) > 1:  # not the user's
-        return []
-    cost, found = choice.chosen.cost, []
-    for what, other in choice.baselines.items():
-        if other <= SAME * cost:
-            found.append(
-                f"At these prices {what} would cost {other:.4g} a case, no more than this model "
-                f"({cost:.4g})."
             )
     return found

@@ -40,8 +40,7 @@ def open_model(arguments: Namespace) -> Opened:
 @contextmanager
 def needing(**purposes: str | None) -> Iterator[None]:
     """If a table lacks the column of a role, say what that is for."""
-    from rejo.tables import TableError
-    from rejo.tables.errors import shown
+    from rejo.tables import TableError, shown
 
     try:
         yield

@@ -75,14 +75,20 @@ def costs(text: str) -> dict[str, float]:
     """Read prices, such as ``error=5000,review=40`` or a CSV file, before the classes are known."""
     from rejo.prices import read_prices  # NumPy: the help must not wait for it
 
+    if found := re.search(r"=\s*([1-9]\d{0,2}(?:[.,]\d{3})+)\s*(?:[,;]|$)", text):
+        plain = re.sub("[.,]", "", found[1])
+        raise ArgumentTypeError(
+            f"the mark in {found[1]} may be one between thousands: write {plain}, or another "
+            f"number of decimals; got {text!r}"
+        )
     try:
         prices = read_prices(text)
     except RejoError as error:
         raise ArgumentTypeError(str(error)) from None
-    found: dict[str, list[float]] = {"error": [], "review": [], "accuracy": []}
+    by_kind: dict[str, list[float]] = {"error": [], "review": [], "accuracy": []}
     for name, price in prices.items():
-        found.get(name.partition(":")[0], found["error"]).append(price)
-    errors, reviews = found["error"], found["review"]
+        by_kind.get(name.partition(":")[0], by_kind["error"]).append(price)
+    errors, reviews = by_kind["error"], by_kind["review"]
     if not (errors and reviews):
         raise ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
     if not (min(reviews) and LEAST_PRICE <= max(errors) <= HIGHEST_PRICE):
@@ -150,11 +156,22 @@ def as_names(found: Iterable[str]) -> str:
 def models(text: str) -> str:
     """Read "auto", or names of models; they stay one text."""
     for name in names(text):
-        if name not in ("auto", *TRAINED):
+        if name not in ("auto", "simple", *TRAINED):
             close = close_words(name, TRAINED, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise ArgumentTypeError(f"{name!r} is not a model{hint}; models: {', '.join(TRAINED)}")
     return text
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Read what is meant by other words, such as ``in default=default``."""
+    found: dict[str, str] = {}
+    for part in names(text):
+        other, sign, meant = (word.strip() for word in part.partition("="))
+        if not sign or not other or not meant or other == meant:
+            raise ArgumentTypeError(f"must be like OTHER=NAME, got {part!r}")
+        found[other] = meant
+    return found
 
 
 def separator(text: str) -> str:
@@ -193,9 +210,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
                     "--review-budget-by-group: sex, region; it is not used as a feature, and "
                     "rejo predict needs it (only to report: --by; rows of one person: --groups)"),
     "--time": dict(metavar="COL", help="dates or numbers in the order in which cases arrive: the "
-                   "latest cases prove what --confidence promises; it is not used as a feature"),
+                   "latest cases prove what --confidence promises, and other dates become ages at "
+                   "them; it is not used as a feature"),
     "--drop": dict(type=names, default=[], metavar="COLS", help="other columns that are not "
                    "features, separated by commas"),
+    "--same": dict(type=pairs, default={}, metavar="OTHER=CLASS", help="classes that are another "
+                   "one, such as 'in default=default', separated by commas"),
+    "--keep": dict(type=names, default=[], metavar="COLS", help="dates that are features though "
+                   "they order the rows, separated by commas; new files have later ones"),
+    "--accept": dict(type=names, default=[], metavar="COLS", help="columns that are right though "
+                     "they are not as in training, separated by commas"),
+    "--header": dict(type=integer(1), metavar="N", help="line of a CSV file, or row of a sheet, "
+                     "that names the columns (default: the first, or the one below a title)"),
+    "--rename": dict(type=pairs, default={}, metavar="OTHER=NAME", help="columns that have another "
+                     "name here, such as 'Annual income=income', separated by commas"),
     "--sep": dict(type=separator, metavar="S", help="character between columns, or 'tab' "
                   "(default: detected)"),
     "--decimal": dict(choices=(".", ","), metavar="M", help="decimal mark (default: detected for "
@@ -244,10 +272,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--novelty": dict(type=novelty, nargs="?", const=0.02, metavar="SHARE", help="also send cases "
                       "unlike all of training to review, at most this share of ordinary cases "
                       "(default: 0.02); they count in the budget"),
-    "--model": dict(type=models, default="auto", metavar="NAMES", help="auto (default) takes the "
-                    "model with the lowest log loss in cross-validation, unless another costs "
-                    "clearly less, or a simpler one is as good; or name one or more to "
-                    "choose from: " + ", ".join(TRAINED)),
+    "--model": dict(type=models, default="auto", metavar="NAMES", help="auto (default) blends all "
+                    "models that suit the table, unless a single one is better beyond chance; "
+                    "simple takes the best single one, blend always the blend; or models to "
+                    "choose from: "
+                    + ", ".join(TRAINED)),
     "--output": dict(type=Path),
     "--capacity": dict(type=capacity, metavar="N", help="send at most this many cases of the file "
                        "to review, such as 50, or a share, such as 10%%: those most worth it; the "
@@ -286,8 +315,10 @@ READING = (
     "--encoding",
     "--sheet",
     "--query",
+    "--header",
+    "--rename",
 )
-LABELLED = ("data", "--target", "--order", "--id", "--by", "--groups", "--drop")
+LABELLED = ("data", "--target", "--order", "--same", "--id", "--by", "--groups", "--drop", "--keep")
 LIMITS = (
     "--max-error-by-class",
     "--max-error-by-decision",
@@ -332,7 +363,8 @@ def opening(arguments: Namespace) -> dict[str, Any]:
 
 def reading(arguments: Namespace) -> dict[str, Any]:
     """Return these options as keyword arguments of the readers."""
-    return {option[2:]: getattr(arguments, option[2:]) for option in READING}
+    found = {option[2:]: getattr(arguments, option[2:]) for option in READING}
+    return found | {"header": True if found["header"] is None else found["header"]}
 
 
 def target(arguments: Namespace) -> dict[str, Any]:
@@ -359,11 +391,6 @@ def target(arguments: Namespace) -> dict[str, Any]:
         if "max_cost" in found:
             raise CommandError(
                 "--max-cost is a promise: add --confidence 0.95; for the lowest cost, leave it out"
-            )
-        if arguments.time is not None:
-            raise CommandError(
-                "--time says which cases prove a promise, the latest: add --confidence 0.95, or "
-                f"--drop {arguments.time}"
             )
         return found
     if "--reject-cost" in given:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rejo.cli._cases import Cases
 from rejo.cli._files import check_output, require, write_file
-from rejo.cli._training import Trained, candidates, folds_for, why_chosen
+from rejo.cli._training import FOLDS, candidates
 
 
 def check_report(arguments: argparse.Namespace) -> None:
@@ -50,17 +50,17 @@ def write_report(
     return report.numbers(report.setting)["headline"]
 
 
-def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) -> dict[str, Any]:
+def judge_training(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> dict[str, Any]:
     """Return what a report says of the training cases, by cross-validation."""
-    model, choice = trained
-    y = cases.indices()
+    y, choice = cases.indices(), model.choice_
     tried = [
         {
             "method": entry.name,
-            "cost": entry.cost,
-            "error": entry.error,
+            "log_loss": entry.log_loss,
+            "cost": entry.cost.estimate,
+            "low": entry.cost.low,
+            "high": entry.cost.high,
             "chosen": entry.name == choice.name,
-            "why": why_chosen(choice) if entry.name == choice.name else None,
         }
         for entry in choice.tried
     ]
@@ -71,7 +71,7 @@ def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) ->
         "points": in_prices(points, model),
         "y": y,
         "chosen": chosen,
-        "axis": "review_share" if model.decides_by_posteriors else "reject_cost",
+        "axis": "reject_cost" if model.outcomes_ and points[0].prices is None else "review_share",
         "size": model.n_effective_,
         "rivals": choice.rival_curves(),
         "tried": tried if len(tried) > 1 else [],
@@ -106,65 +106,40 @@ def in_prices(points: Sequence[Any], model: Any, *, known: bool = True) -> list[
     Without prices a report takes those at which the operating point is best.  If the prices are
     not ``known`` to the model, neither is what a review is worth.
     """
-    if points[0].worth is None or (known and getattr(model, "prices_", None) is not None):
+    from rejo.decisions import uniform_prices
+
+    if points[0].prices is None or (known and getattr(model, "prices_", None) is not None):
         return list(points)
-    shift = getattr(model, "reject_cost_", 0.0) if hasattr(model, "cut_") else 0.0
-    return [replace(point, worth=point.worth - shift if known else None) for point in points]
+    if not known:
+        return [replace(point, prices=None) for point in points]
+    K, shift = len(points[0].prices), getattr(model, "reject_cost_", 0.0)
+    shift = shift if hasattr(model, "cut_") else 0.0
+    moved = uniform_prices(K, shift) if shift else points[0].prices
+    return [replace(p, prices=moved, doubt=p.doubt - shift, cut=p.cut - shift) for p in points]
 
 
 def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any, int]:
     """Judge all cases out of fold, and find the operating point of the model among the others."""
     import numpy as np
+    from sklearn.base import clone
 
-    from rejo.estimators import final_classifier
-    from rejo.selection import CANDIDATES, cross_fit, cross_val_outcomes, cut_outcomes, with_cut
+    from rejo.estimators import POLICY, final_classifier
+    from rejo.selection import cross_fit, shuffled_folds
 
-    how: dict[str, Any] = {
-        "cv": folds_for(cases, seed), "groups": cases.groups, "n_jobs": n_jobs
-    }  # fmt: skip
     with candidates():
-        if model.decides_by_posteriors:
-            found = cross_fit(model.estimator, cases.X, cases.y, **how)
-            # As in the outcomes of a search: worth at prices without the cut.
-            prices = with_cut(final_classifier(model.best_estimator_).prices_, -model.cut_)
-            steps = np.unique(np.append(np.linspace(-0.5, 0.5, 51) * prices.max(), 0.0))
-            chosen = int(np.flatnonzero(steps == 0)[0])
-            points = cut_outcomes(found, prices, model.cut_ + steps)
-        else:
-            costs = sorted({*CANDIDATES, model.reject_cost_})
-            points = cross_val_outcomes(
-                model.estimator, cases.X, cases.y, reject_costs=costs, **how
-            )
-            chosen = costs.index(model.reject_cost_)
-            points[chosen] = _in_its_ranking(points[chosen], model)
-    if model.policy_ is not None:
+        found = cross_fit(
+            clone(model.best_estimator_), cases.X, cases.y, groups=cases.groups, n_jobs=n_jobs,
+            cv=shuffled_folds(FOLDS, cases.groups, seed),
+        )  # fmt: skip
+    cut = found.cut
+    if found.p is not None:  # worth at prices without the cut
+        prices = final_classifier(model.best_estimator_).prices_.copy()
+        prices[:, -1] -= model.cut_
+        found, cut = found.at_prices(prices), model.cut_
+    if model.policy_ is not None and model.policy_.reviewed:
         reviewed = np.isin(cases.group, model.policy_.reviewed)
-        points = [_reviewing(point, reviewed) for point in points]
-    return points, chosen
-
-
-def _in_its_ranking(point: Any, model: Any) -> Any:
-    """Review as the model does, which cuts its ranking."""
-    import numpy as np
-
-    from rejo.selection import CutRanking, cut_decision
-
-    best = model.best_estimator_
-    last = best.steps[-1][1] if hasattr(best, "steps") else best
-    decision = point.decision
-    if isinstance(last, CutRanking):
-        decision = cut_decision(decision, point.forced, point.sureness, last.limit, last.widen)
-    if point.kind is not None:
-        decision = np.where(point.kind != 0, -1, decision)
-    return replace(point, decision=decision, bands=None)
-
-
-def _reviewing(point: Any, reviewed: Any) -> Any:
-    """Review these cases (n,) by policy."""
-    import numpy as np
-
-    from rejo.estimators import POLICY
-
-    kind = np.zeros(len(reviewed), np.int8) if point.kind is None else point.kind
-    kind = np.where(reviewed, np.int8(POLICY), kind)
-    return replace(point, decision=np.where(kind != 0, -1, point.decision), kind=kind)
+        kind = np.zeros(len(reviewed), np.int8) if found.kind is None else found.kind
+        doubt = np.where(reviewed, np.inf, found.doubt)
+        found = replace(found, doubt=doubt, kind=np.where(reviewed, np.int8(POLICY), kind))
+    cuts = np.unique(np.append(found.cuts_at(np.linspace(0.0, 1.0, 101)), cut))
+    return [found.at(c) for c in cuts], int(np.searchsorted(cuts, cut))

@@ -24,7 +24,7 @@ Tell = Callable[[str], None]
 
 def is_streamed(arguments: Namespace) -> bool:
     """Return whether a table is read in pieces: a pattern, a folder, a large file, a cluster."""
-    from rejo.tables.pieces import is_many
+    from rejo.tables import is_many
 
     if arguments.dask is not None or is_many(arguments.data):
         return True
@@ -85,12 +85,9 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     """Make the first pass over a table: classes, and what its columns hold."""
     import numpy as np
 
-    from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
-    from rejo.distributed.row_sources import input_of, of_csv
+    from rejo.distributed import StreamedTraining, input_of, learn_encoder, of_csv, sample_table
     from rejo.estimators import LEARN, RowLayout, settle_layout, shares_of
-    from rejo.tables import TableEncoder
-    from rejo.tables.errors import check_columns
-    from rejo.tables.pieces import ENDINGS, is_many
+    from rejo.tables import ENDINGS, TableEncoder, check_columns, is_many
 
     how = reading(arguments)
     client = getattr(place, "client", None)
@@ -112,7 +109,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     where = f"{source.name}, column {arguments.target!r}"
     words = Counter({word: int(n.sum()) for word, n in found.counts.items()})
     words[""] += found.n_missing
-    named = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
+    named = {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
     spelled, notes = sort_words(+words, where, **named)
     counts: Counter[str] = Counter()
     for word, label in spelled.items():
@@ -122,7 +119,8 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
                            found.counts) for label in classes}  # fmt: skip
     layout, _ = settle_layout(layout, found._replace(counts=by_class), classes)
     table = sample_table(found, source.name, **how)
-    encoder = learn_encoder(TableEncoder(written=table.written), table.frame, tell)
+    encoder = TableEncoder(written=table.written, reading=table.reading)
+    encoder = learn_encoder(encoder, table.frame, tell)
     layout = layout._replace(
         place={word: classes.index(label) for word, label in spelled.items()}, encoder=encoder
     )
@@ -207,15 +205,12 @@ def _estimator(
 
 
 def _mean_cost(learned: Any, cases: StreamedCases, prices: Any) -> float:
-    from rejo.decisions import decide
-    from rejo.estimators import STOP, judge_scores
+    from rejo.estimators import STOP
+    from rejo.selection import mean_cost
 
-    answers = learned.answers(STOP, cases.training.layout)
-    if answers.posteriors is not None:
-        decision = decide(answers.posteriors, prices).decision
-    else:
-        decision = judge_scores(answers.boundaries(0.0), rejects=True).decision
-    return float(prices[answers.k, decision].mean())
+    (found,) = learned.cases(STOP, cases.training.layout, ())
+    found = found if found.p is None else found.at_prices(prices)
+    return mean_cost(found, prices).estimate
 
 
 def describe_streamed(found: StreamedModel, prices_given: bool) -> str:

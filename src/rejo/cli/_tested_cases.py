@@ -32,6 +32,7 @@ class Tested(NamedTuple):
     doubts: DoubtCounts
     spellings: list[str]
     tested: TestedRows | None = None  # for a report
+    strange: tuple[Any, ...] = ()  # columns that are not as in training
 
 
 def label_columns(arguments: Namespace, opened: Opened) -> LabelColumns:
@@ -73,7 +74,7 @@ def decided_table(arguments: Namespace, opened: Opened, columns: LabelColumns) -
     return Tested(
         y, tested.point.decision, tested.point.forced, tested.group, by, values,
         count_groups(frame[columns.groups]) if columns.groups in frame.columns else len(y),
-        opened.table.get("cases") == seen, doubts, spellings, tested,
+        opened.table.get("cases") == seen, doubts, spellings, tested, opened.compare(tested.X),
     )  # fmt: skip
 
 
@@ -83,10 +84,9 @@ def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -
 
     import numpy as np
 
-    from rejo.distributed.labelled import judge_labelled
+    from rejo.distributed import judge_labelled
     from rejo.scoring import fingerprint
-    from rejo.tables import TableError
-    from rejo.tables.values import cells
+    from rejo.tables import TableError, cells, pieces_of
 
     how = _class_options(arguments, opened)
     known = opened.table.get("cases")
@@ -107,16 +107,19 @@ def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -
         by, None if by is None else cells(found.by),
         len(np.unique(found.together)) if len(found.together) else len(found.y),
         known is not None and known == fingerprint(found.prints), found.doubts, spellings,
+        strange=tuple(opened.watch_files(pieces_of(arguments.data), **options.reading(arguments))),
     )  # fmt: skip
 
 
 def _class_options(arguments: Namespace, opened: Opened) -> dict[str, Any]:
     """How words become classes, as arguments of functions of ``_class_names``."""
+    told = opened.table.get("reading", {})
     return {
         "order": opened.classes,
-        "missing": arguments.missing,
-        "exact": arguments.exact,
+        "missing": [*arguments.missing, *told.get("missing", ())],
+        "exact": arguments.exact or told.get("exact", False),
         "decimal": ",",
+        "same": opened.table.get("same", {}) | arguments.same,
     }
 
 
@@ -127,8 +130,7 @@ def _read(
     import numpy as np
     import pandas as pd
 
-    from rejo.tables import TableError, read_chunks
-    from rejo.tables.places import place_of
+    from rejo.tables import TableError, place_of, read_chunks
 
     target, text, must = columns.target, columns.named(), _required(arguments, columns)
     optional = [name for name in text if name not in must]
@@ -138,8 +140,8 @@ def _read(
             read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
         )
     frame = pd.concat(parts)
-    frame.attrs["ragged"] = {
-        i: n for part in parts for i, n in part.attrs.get("ragged", {}).items()
+    frame.attrs["doubts"] = {
+        i: n for part in parts for i, n in part.attrs.get("doubts", {}).items()
     }
     path = "stdin" if arguments.data == "-" else without_password(arguments.data)
     known, labels, spellings = read_classes(

@@ -73,7 +73,7 @@ def _write_tables(folder: Path, seed: int) -> None:
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
 
-    from rejo.tables.errors import import_pandas
+    from rejo.tables import import_pandas
 
     import_pandas("rejo demo")
     data = load_breast_cancer(as_frame=True)

@@ -34,6 +34,7 @@ RATES = {
     "rejection_rate": "sent to review",
     "error_rate": "wrong, of all cases",
     "accepted_error_rate": "wrong, of the decided",
+    "mean_cost": "cost of a case",
 }
 
 
@@ -45,7 +46,7 @@ def add(parser: Any) -> None:
     options.add(parser, "--by", help=f"report on each value of this column separately {same}")
     groups = f"column of the groups that the model promises by {same}; without promises, as --by"
     options.add(parser, "--group", help=groups)
-    options.add(parser, "--report", "--overwrite")
+    options.add(parser, "--report", "--overwrite", "--same")
     options.add(parser, "--costs", help=f"prices for the report {same}")
     options.add_reading(parser)
     options.add_opening(parser)
@@ -70,8 +71,10 @@ def run(arguments: argparse.Namespace) -> None:
         warn(f"{path}: {NO_TEST}")
     if of_column := about_column(in_doubt, len(y)):
         warn(of_column)
+    for finding in cases.strange:
+        warn(f"column {finding}")
     groups, n = columns.groups, cases.n_independent
-    rates = _rates(cases.decision, y, n / len(y))
+    rates = _rates(cases.decision, y, n / len(y), getattr(opened.model, "prices_", None))
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
@@ -143,18 +146,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
-    from rejo.selection import asked_of, judge_limits, judge_targets
+    from rejo.selection import judge_limits
 
-    model = opened.model
-    if not hasattr(model, "targets_"):  # fitted in Python, for no target
+    if not hasattr(opened.model, "limits_"):  # fitted in Python, for no target
         return []
-    found = judge_targets(
-        model.targets_, model.guarantees_, model.prices_, cases.decision, cases.forced, cases.y,
-        size=cases.n_independent,
-    )  # fmt: skip
-    return found + judge_limits(
-        asked_of(model), cases.decision, cases.y, classes=opened.classes, group=cases.group,
-        column=by_group or "group", prices=model.prices_, size=cases.n_independent,
+    return judge_limits(
+        opened.model, cases.decision, cases.forced, cases.y, classes=opened.classes,
+        group=cases.group, column=by_group or "group", size=cases.n_independent,
     )  # fmt: skip
 
 
@@ -182,30 +180,44 @@ def _costs(cases: Tested, prices: Any) -> dict[str, float] | None:
     }
 
 
-def _rates(decision: Any, y: Any, worth: float) -> dict[str, Any]:
-    """Observed rates, each with its 95 % interval; a case is ``worth`` so many independent ones."""
-    from rejo.metrics import tally, wilson_interval
+def _rates(decision: Any, y: Any, worth: float, prices: Any) -> dict[str, Any]:
+    """Observed rates, and cost, with 95 % intervals; a case is ``worth`` so many cases."""
+    import numpy as np
+
+    from rejo.metrics import Interval, tally, wilson_interval
 
     found = tally(decision, y)
     rejected, wrong, decided = int(found.rejected), int(found.wrong), int(found.decided)
     parts = ((rejected, len(y)), (wrong, len(y)), (wrong, decided))
-    return {
+    rates = {
         name: wilson_interval(part, of, n_effective=of * worth or None)
-        for name, (part, of) in zip(RATES, parts, strict=True)
+        for name, (part, of) in zip(RATES, parts, strict=False)
     }
+    if prices is not None:
+        paid = prices[y, decision]  # -1: the review, last
+        mean, half = float(paid.mean()), 1.96 * float(paid.std()) / np.sqrt(len(y) * worth)
+        rates["mean_cost"] = Interval(mean, mean - half, mean + half)
+    return rates
 
 
 def _compare(rates: dict[str, Any], expected: dict[str, Any]) -> str:
     header = f"{'expected':>12}   in 95 % of batches this size" if expected else ""
     lines = [f"{'':<26}{'observed':>8}{header}"]
     for name, title in RATES.items():
+        if name not in rates:
+            continue
+        write = _amount if name == "mean_cost" else percent
         seen = rates[name].estimate
-        line = f"{title:<26}{'-' if isnan(seen) else percent(seen):>8}"
+        line = f"{title:<26}{'-' if isnan(seen) else write(seen):>8}"
         if name in expected:
-            rate, low, high = map(percent, expected[name])
+            rate, low, high = map(write, expected[name])
             line += f"{rate:>12}   {low} to {high}"
         lines.append(line)
     return "\n".join(lines)
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _surprises(rates: dict[str, Any], expected: dict[str, Any]) -> list[str]:
@@ -223,6 +235,7 @@ def _surprises(rates: dict[str, Any], expected: dict[str, Any]) -> list[str]:
 def _agreement(opened: Opened, expected: dict[str, Any]) -> list[str]:
     if not expected:
         return ["The model file has no expected rates to compare with."]
-    matches = "Observed rates match what was expected when the model was trained."
+    what = "rates and cost match" if "mean_cost" in expected else "rates match"
+    matches = f"Observed {what} what was expected when the model was trained."
     wide = vague(opened.model.n_effective_)
     return [matches, wide] if wide else [matches]

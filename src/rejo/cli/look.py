@@ -36,15 +36,14 @@ class Overview(NamedTuple):
 
 def add(parser: Any) -> None:
     """Declare the options."""
-    options.add(parser, "data", "--target", "--order", "--id", "--by", "--groups", "--drop")
+    options.add(parser, *options.LABELLED)
     options.add_reading(parser)
     options.add(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, look, tell."""
-    from rejo.tables import TableError, read_table
-    from rejo.tables.errors import check_columns
+    from rejo.tables import TableError, check_columns, read_table
 
     named = [getattr(arguments, name) for name in ("target", "id", "by", "groups")]
     text = list(dict.fromkeys(name for name in named if name is not None))
@@ -52,6 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("--target must not be the column of --id, --by or --groups")
     check_is_table(arguments)
     table = read_table(arguments.data, text=text, **options.reading(arguments))
+    if arguments.keep:
+        table.reading["keep"] = arguments.keep
     check_columns(table.path, arguments.drop, table.frame.columns, "drop")
     if not len(table.frame):
         raise TableError("the table has no rows", where=table.path)
@@ -69,6 +70,8 @@ def _look(arguments: argparse.Namespace, table: Any, text: list[str]) -> Overvie
     frame, target = table.frame, arguments.target
     n, p = frame.shape
     lines = [f"{table.path}: {n:,} rows, {p:,} columns."]
+    if table.skipped:
+        lines.append(one_line(f"{table.skipped[0].upper()}{table.skipped[1:]}."))
     facts: dict[str, Any] = {"path": table.path, "n_rows": n, "n_columns": p}
     advice: dict[str, list[str]] = {}
     y = None
@@ -92,7 +95,7 @@ def _classes(
 ) -> tuple[Any, Any]:
     from rejo._errors import RejoError
 
-    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
+    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
     column = table.frame[arguments.target]
     known, y, notes = read_classes(column, table.path, decimal=table.decimal, **how)
     counts = Counter(y.tolist())
@@ -119,14 +122,15 @@ def _columns(
 ) -> tuple[dict[str, str], dict[str, str]]:
     from rejo.tables import TableEncoder, TableError
 
-    encoder = TableEncoder(written=table.written)
+    encoder = TableEncoder(written=table.written, reading=table.reading)
     try:
         encoder.fit(X)
         kinds, left_out = encoder.kinds_, encoder.left_out_
+        time = encoder.reading_["time"]
     except TableError:  # no column is of use
-        kinds, left_out = {}, dict.fromkeys(X.columns, "of no use")
+        kinds, left_out, time = {}, dict.fromkeys(X.columns, "of no use"), None
     remarks = remarks_on(X, table, left_out)
-    lines += describe_columns(kinds, left_out)
+    lines += describe_columns(kinds, left_out, time)
     lines += [say_remark(r) for r in remarks if r.about != "gaps"]  # those have a line
     facts |= {"columns": kinds, "left_out": left_out}
     facts["remarks"] = [{"about": r.about, "column": r.column, "text": r.line()} for r in remarks]
@@ -159,7 +163,7 @@ def _ids(
     advice: dict[str, list[str]],
 ) -> list[str]:
     """Tell of columns that name the cases, that say what belongs together, and of twins."""
-    from rejo.tables import relations
+    from rejo.tables import overview as relations
 
     codes = relations.level_codes(X)
     like = [r["column"] for r in facts["remarks"] if r["about"] == "id"]
@@ -228,7 +232,7 @@ def _rows(
     import numpy as np
 
     from rejo.selection import repeated_share
-    from rejo.tables import relations
+    from rejo.tables import overview as relations
 
     codes = relations.level_codes(features)
     y = None if y is None else np.unique(y, return_inverse=True)[1]
@@ -284,8 +288,10 @@ def _leaks(
 def _command(arguments: argparse.Namespace, table: Any, advice: dict[str, list[str]]) -> str:
     """Return a command for training; empty if there is nothing to train on."""
     found: dict[str, list[str]] = {}
-    for option in ("--target", "--order", "--id", "--by", "--groups", "--drop", *options.READING):
+    for option in (*options.LABELLED[1:], *options.READING):
         given = getattr(arguments, option[2:])
+        if isinstance(given, dict):
+            given = [f"{other}={meant}" for other, meant in given.items()]
         values = given if isinstance(given, list) else [given] if given not in (None, False) else []
         extra = advice.get(option, [])
         if option in ("--drop", "--missing"):

@@ -31,10 +31,10 @@ HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
     "Decide the cases in a table, which may be larger than memory. For each case the output has "
     "its id, the decision, the class that the model suggests, the chance that this is wrong (if "
-    "the model has posteriors), the reason for a review (ambiguous, novel, policy or unreadable) "
-    "with a detail, its rank (1 comes first), the two classes it lies between, and what a review "
-    "is worth (for models by data replication, the distance to the nearest boundary). Rows that "
-    "are not as in training go to review."
+    "the model has posteriors), the reason for a review (ambiguous, novel, policy, unreadable or "
+    "column) with a detail, its rank (1 comes first), the two classes it lies between, and what a "
+    "review is worth (for models by data replication, the distance to the nearest boundary). Rows "
+    "that are not as in training go to review; if a column is not, the whole table does."
 )
 
 
@@ -50,7 +50,7 @@ def add(parser: Any) -> None:
     options.add(parser, "--overwrite")
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
-    options.add(parser, "--capacity", "--audit", "--why", "--strict")
+    options.add(parser, "--capacity", "--audit", "--why", "--strict", "--accept")
     groups = "column to promise by, if the model has such promises (default: that of training)"
     options.add(parser, "--group", help=groups)
     options.add_reading(parser)
@@ -64,6 +64,7 @@ def add(parser: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
     from rejo.scoring import ScoringPlan
+    from rejo.tables import HeldFile
 
     many = is_many(arguments)
     check_apart(arguments.model, arguments.data, arguments.output)
@@ -74,8 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         _check_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
-    given = {name: getattr(arguments, name) for name in ("id", "group", "why", "audit", "strict")}
-    plan = ScoringPlan.of(opened, reading=options.reading(arguments), **given)
+    plan = ScoringPlan.of(opened, reading=options.reading(arguments), **_given(arguments))
     with _explained(), needing(group=plan.group):
         decide = _decide_files if many else _decide_table
         found, counts, capacity = decide(arguments, opened, plan)
@@ -89,6 +89,13 @@ def run(arguments: argparse.Namespace) -> None:
         if counts is None:
             print(f"{output} has these decisions already.")
         print_summary(opened, found, counts, capacity, output)
+    if counts is not None and counts.held():
+        raise HeldFile(counts.strange, "The whole file goes to review")
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = ("id", "group", "why", "audit", "strict", "accept")
+    return {name: getattr(arguments, name) for name in names}
 
 
 Done = tuple[dict[str, Any], "CaseCounts | None", int | None]  # numbers of cases, and the capacity
@@ -99,8 +106,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
     import numpy as np
 
     from rejo.scoring import CaseCounts, Decider, Spool, ahead, capacity_of, decision_frame
-    from rejo.tables import TableWriter
-    from rejo.tables.places import place_of
+    from rejo.tables import TableWriter, place_of
 
     decide = Decider(opened, plan, np.random.RandomState(arguments.seed))
     counts = CaseCounts()
@@ -115,11 +121,13 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
                 raise scored.refusal(place_of(arguments.data, row, **plan.reading))
             counts.add(scored)
             spool.add(scored.decided)
+        counts.strange = decide.strange()
+        held = counts.held()
         capacity = capacity_of(arguments.capacity, counts.n_cases)
         id = plan.id if counts.has_ids else None
 
         def frames() -> Iterator[Any]:
-            for part in spool.parts(capacity):
+            for part in spool.parts(capacity, held):
                 counts.add_ranked(part)
                 yield decision_frame(part, opened, id=id, worth=counts.has_worth, why=plan.why)
 
@@ -136,16 +144,14 @@ def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
         opened, arguments.data, arguments.output,
         capacity=arguments.capacity, random_state=arguments.seed, overwrite=arguments.overwrite,
         client=arguments.dask, n_jobs=arguments.n_jobs or 1, show_progress=None,
-        **{name: getattr(arguments, name) for name in ("id", "group", "why", "audit", "strict")},
-        reading=plan.reading, **options.opening(arguments),
+        reading=plan.reading, **_given(arguments), **options.opening(arguments),
     )  # fmt: skip
     return found.manifest["counts"], found.counts, found.manifest["capacity"]
 
 
 def _check_output(output: str, *, overwrite: bool) -> None:
     """Refuse an output that cannot be written, before any work is done."""
-    from rejo.tables import TableError
-    from rejo.tables.sources import check_output_format, is_url
+    from rejo.tables import TableError, check_output_format, is_url
 
     if output == "-":
         return

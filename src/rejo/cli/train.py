@@ -1,14 +1,12 @@
 """``rejo train``: from a labelled table to a model at its operating point."""
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, isnan, log10
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
-from rejo._io import one_line, percent
+from rejo._io import one_line, percent, stage_lines
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, about_order, read_cases
 from rejo.cli._class_names import respelled, respelled_limits
@@ -27,7 +25,7 @@ from rejo.cli._streamed_training import (
     read_streamed,
     train_streamed,
 )
-from rejo.cli._training import Trained, encoder_for, train, why_chosen
+from rejo.cli._training import encoder_for, train
 
 MOST_NAMES = 2000  # characters of names of columns in a report
 ROLES = ("target", "id", "by", "groups", "group", "time")  # of columns that a model file names
@@ -82,6 +80,8 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
     from rejo.selection import find_leaks
 
     cases = read_cases(arguments)
+    if arguments.confidence is None:
+        cases = cases._replace(time=None)  # there is no promise for the latest cases to prove
     say(f"{cases.table.path}: {len(cases.y):,} rows. Classes: {cases.counts()}.", flush=True)
     groups = [] if cases.group is None else sorted(set(cases.group))
     _respell(arguments, target, cases.classes, groups)
@@ -91,22 +91,22 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
     for suspect in suspects:
         warn(suspicion(suspect))
     n_jobs = options.n_jobs(arguments, len(cases.y))
-    trained = train(
+    model = train(
         cases, target, arguments.model, novelty=arguments.novelty, seed=arguments.seed,
-        n_jobs=n_jobs, tell=stage_lines(),
+        n_jobs=n_jobs,
     )  # fmt: skip
-    model = trained.model
-    say(describe_choice(trained), flush=True)
+    choice = model.choice_
+    say(describe_choice(choice), flush=True)
     prints = fingerprint(row_prints(cases.X, encoder.kinds_, cases.y))
     table = _header(arguments, cases, to_keep(lines, remarks)) | {"cases": prints}
     rejo.persistence.save(
         model, arguments.output, X=cases.X, y=cases.y, table=table, overwrite=arguments.overwrite,
-        notes=f"rejo train, {trained.choice.name}",
+        notes=f"rejo train, {choice.name}",
     )  # fmt: skip
     say("\n" + _summary(model))
     if model.margin_ is None:  # else the summary says how sure the limit is
         say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
-    found_out = hints(cases, trained, suspects)
+    found_out = hints(cases, model, suspects)
     for line in (vague(model.n_effective_), *found_out):
         if line:
             say(line)
@@ -115,24 +115,23 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
     if arguments.report is not None:
         headline = write_report(
             arguments,
-            **judge_training(cases, trained, seed=arguments.seed, n_jobs=n_jobs),
+            **judge_training(cases, model, seed=arguments.seed, n_jobs=n_jobs),
             classes=cases.classes,
             title=f"{arguments.target}: what is decided and what goes to review",
-            notes=_report_notes(trained),
+            notes=_report_notes(model),
             prices=table.get("prices"),
             by=None if cases.by is None else {arguments.by: cases.by},
-            provenance=_provenance(cases, trained, encoder, found, remarks),
+            provenance=_provenance(cases, choice, encoder, found, remarks),
         )
         say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
     if arguments.json:
-        choice = trained.choice
         said = [*cases.notes, *map(say_remark, remarks), *map(suspicion, suspects), *found_out]
         print_json(_result(arguments, cases, model, encoder, found) | {
             "n_cases": len(cases.y),
             "family": choice.name,
             "params": choice.chosen.params,
             "tried": [
-                {"name": e.name, "cost": e.cost, "error": e.error, "log_loss": e.log_loss}
+                {"name": e.name, "log_loss": e.log_loss, "cost": e.cost._asdict()}
                 for e in choice.tried
             ],
             "left_out_models": choice.left_out,
@@ -147,7 +146,7 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
 
 def _run_streamed(arguments: argparse.Namespace, target: dict[str, Any], say: Say) -> None:
     import rejo.persistence
-    from rejo.distributed.engines import place_of
+    from rejo.distributed import place_of
 
     check_options(arguments)
     tell = stage_lines()
@@ -185,9 +184,11 @@ def _tell_columns(
     say: Say, cases: Cases | StreamedCases, frame: Any, encoder: Any
 ) -> tuple[list[str], list[Any]]:
     """Say how the classes and columns were read; return the lines and remarks on columns."""
+    if cases.table.skipped:
+        say(one_line(f"{cases.table.skipped[0].upper()}{cases.table.skipped[1:]}."), flush=True)
     for note in [*cases.notes, *([] if cases.ordered else [about_order(cases.classes)])]:
         say(note, flush=True)
-    lines = describe_columns(encoder.kinds_, encoder.left_out_)
+    lines = describe_columns(encoder.kinds_, encoder.left_out_, encoder.reading_["time"])
     remarks = remarks_on(frame, cases.table, encoder.left_out_)
     say("\n".join([*lines, *map(say_remark, remarks)]), flush=True)
     return lines, remarks
@@ -220,6 +221,10 @@ def _header(
     given = {role: getattr(arguments, role) for role in ROLES}
     table: dict[str, Any] = {role: name for role, name in given.items() if name is not None}
     table |= {"ordered": cases.ordered, COLUMNS_READ: lines}
+    if arguments.same:
+        table["same"] = arguments.same
+    if cases.table.reading:
+        table["reading"] = cases.table.reading
     if arguments.costs is not None:
         prices = price_matrix(arguments.costs, cases.classes, ordered=cases.ordered)
         table["prices"] = prices.tolist()
@@ -234,7 +239,7 @@ def _result(
     found: Any,
 ) -> dict[str, Any]:
     """What ``--json`` prints, however the table was read."""
-    from rejo.selection import promise
+    from rejo.selection import by_class, promise
 
     return {
         "model": str(arguments.output),
@@ -246,6 +251,17 @@ def _result(
         "reject_cost": float(model.reject_cost_),
         "operating_point": found.operating_point,
         "expected": found.expected,
+        "by_class": {
+            str(label): one._asdict()
+            for label, one in zip(cases.classes, by_class(model.shares_), strict=True)
+        },
+        "costs": None
+        if model.costs_ is None
+        else {
+            "chosen": model.costs_.chosen._asdict(),
+            "review_all": model.costs_.review_all,
+            "decide_all": model.costs_.decide_all._asdict(),
+        },
         "promises": [
             one._asdict() | {"sentence": promise(one), "assumption": one.assumption}
             for one in model.guarantees_
@@ -254,36 +270,34 @@ def _result(
     }
 
 
-def describe_choice(trained: Trained) -> str:
+def describe_choice(choice: Any) -> str:
     """Say which model was chosen, from which others, and how far apart they were."""
-    choice = trained.choice
     how = f"{choice.n_folds}-fold cross-validation of {choice.n_cases:,} cases"
     if len(choice.tried) == 1:
         lines = [f"Model: {choice.name}, tuned by {how}."]
         return "\n".join(lines + [f"  {line}" for line in _compared(choice)])
-    lines = [f"Mean cost of a case, by {how}{_at(choice.prices)}:"]
+    lines = [f"Models by {how}; costs are of a case on average{_at(choice.prices)}:"]
     baselines = {f"({what})": cost for what, cost in choice.baselines.items()}
     width = max(map(len, [*baselines, *(entry.name for entry in choice.tried)]))
-    places = money_places(choice.chosen.cost)
+    places = money_places(choice.chosen.cost.estimate)
     for entry in choice.tried:
-        loss = "" if isnan(entry.log_loss) else f"   log loss {entry.log_loss:.4f}"
+        loss = "" if isnan(entry.log_loss) else f"log loss {entry.log_loss:.4f}   "
         mark = "  <- chosen" if entry.name == choice.name else ""
-        cost = f"{entry.cost:.{places}f} ± {entry.error:.{places}f}"
-        lines.append(f"  {entry.name:<{width}}  {cost}{loss}{mark}")
+        cost, low, high = (f"{part:.{places}f}" for part in entry.cost)
+        lines.append(f"  {entry.name:<{width}}  {loss}cost {cost} ({low} to {high}){mark}")
     for what, amount in baselines.items():
-        lines.append(f"  {what:<{width}}  {amount:.{places}f}")
+        space = " " * (len("log loss 0.0000   ") if not isnan(choice.chosen.log_loss) else 0)
+        lines.append(f"  {what:<{width}}  {space}cost {amount:.{places}f}")
     lines += [f"  {line}" for line in _compared(choice)]
     return "\n".join(lines)
 
 
 def _compared(choice: Any) -> list[str]:
-    cheapest, chosen = choice.tried[0], choice.chosen
+    chosen = choice.chosen
+    best = min(choice.tried, key=lambda entry: entry.log_loss)
     lines = []
-    if why := why_chosen(choice):
-        less = percent(1 - cheapest.cost / chosen.cost)
-        lines.append(
-            f"{cheapest.name} costs {less} less here, which may be chance; {chosen.name} {why}."
-        )
+    if best.log_loss < chosen.log_loss:
+        lines.append(f"The log loss of {best.name} is lower by no more than chance explains.")
     if chosen.weights:
         parts = sorted(chosen.weights.items(), key=lambda item: -item[1])
         shares = ", ".join(f"{name} {percent(weight)}" for name, weight in parts)
@@ -297,14 +311,13 @@ def _compared(choice: Any) -> list[str]:
     return lines
 
 
-def _report_notes(trained: Trained) -> list[str]:
+def _report_notes(model: Any) -> list[str]:
     """Say what was asked for, and how the rates on the page were estimated."""
-    model = trained.model
     notes = [
         model.reason(),
         "All rates are estimated by cross-validation: each case was decided by a "
         "model that had not seen it. The parameters were tuned on the same cases, so the rates are "
-        "slightly optimistic.",
+        "slightly optimistic. Costs also count errors that may happen though none was seen.",
     ]
     if model.guarantees_:
         notes.append(
@@ -315,12 +328,11 @@ def _report_notes(trained: Trained) -> list[str]:
 
 
 def _provenance(
-    cases: Cases, trained: Trained, encoder: Any, found: Any, remarks: Sequence[Any]
+    cases: Cases, choice: Any, encoder: Any, found: Any, remarks: Sequence[Any]
 ) -> dict[str, str]:
-    from rejo.tables.overview import describe_kinds
+    from rejo.tables import describe_kinds
 
     left = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out_.items())
-    choice = trained.choice
     params = _shown(choice.chosen.params)
     return {
         "Data": f"{Path(cases.table.path).name}, {len(cases.y):,} rows",
@@ -328,7 +340,7 @@ def _provenance(
         "Classes": cases.counts(),
         "Columns used": "; ".join(describe_kinds(encoder.kinds_, longest=MOST_NAMES)),
         **({"Columns left out": left} if left else {}),
-        **({"How columns were read": "; ".join(to_keep([], remarks))} if remarks else {}),
+        **({"How columns were read": " ".join(to_keep([], remarks))} if remarks else {}),
         "Model": f"{choice.name} ({params})" if params else choice.name,
         "Model hash (SHA-256)": found.payload_hash,
     }
@@ -336,10 +348,10 @@ def _provenance(
 
 def _summary(model: Any) -> str:
     """What to expect and, on a line of its own, what is promised."""
-    from rejo.selection import promises
+    from rejo.selection import describe_promises
 
     text = str(model.summary())
-    for said in promises(model.guarantees_)[:1]:
+    for said in [*describe_promises(model.guarantees_)[:1], *model.cautions()]:
         text = text.replace(f" {said}", f"\n{said}")
     return text
 
@@ -369,13 +381,3 @@ def _at(prices: Sequence[Any]) -> str:
         return ""
     some = ", ".join(f"{L[0, -1]:g}" for L in prices)
     return f", where an error costs 1 and a review {some} (mean)"
-
-
-def stage_lines() -> Callable[[str], None]:
-    """Return a function that writes a line for each stage, with the time so far, on stderr."""
-    start = monotonic()
-
-    def tell(text: str) -> None:
-        print(f"[{monotonic() - start:3.0f} s] {text}", file=sys.stderr, flush=True)
-
-    return tell

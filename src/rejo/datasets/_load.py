@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from rejo.tables import TableError, read_table
-from rejo.tables.errors import check_columns, import_pandas
+from rejo.tables import TableError, check_columns, import_pandas, read_table
 
 
 def load_table(

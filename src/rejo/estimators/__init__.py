@@ -14,6 +14,7 @@ Names that are not in ``__all__`` are for other rooms of the package.
 
 from rejo.estimators.base import (
     AMBIGUOUS,
+    LEAST_PROBABILITY,
     NOVEL,
     POLICY,
     REASONS,
@@ -43,7 +44,6 @@ from rejo.estimators.classes import (
 from rejo.estimators.features import typical_of
 from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
-    LEAST_PROBABILITY,
     WrapsClassifier,
     array_options,
     check_classifier,

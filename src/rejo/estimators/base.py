@@ -15,6 +15,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo._docs import shared_parameters
@@ -43,6 +44,7 @@ PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change wha
 # so, whatever the model makes of it, as for a group without a promise.
 REASONS = ("ambiguous", "novel", "policy")
 AMBIGUOUS, NOVEL, POLICY = range(3)
+LEAST_PROBABILITY = 1e-16  # of a class, before its logarithm
 # Prices, as text, of the last model that was scored, by its class and the labels.
 _SCORED_AT: dict[tuple[type, int], str] = {}
 
@@ -339,6 +341,16 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self.judge(X).sureness
 
+    @available_if(lambda self: len(getattr(self, "classes_", (0, 1))) == 2)
+    def decision_function(self, X: Any) -> Floats:
+        """Return a score (n_samples,), the higher the more likely is the second of two classes.
+
+        It ranks points for a ROC curve or a calibration: the middle of the boundary scores, or the
+        log-odds of the posteriors.  A fit on three or more classes has none.
+        """
+        check_is_fitted(self)
+        return self._second_score(X)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
 
@@ -399,6 +411,16 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return tags
 
     # ---- what subclasses use -------------------------------------------------------------
+
+    def _second_score(self, X: Any) -> Floats:
+        """Score (n_samples,) of the second of two classes."""
+        if hasattr(self, "boundary_scores"):
+            return np.asarray(self.boundary_scores(X).mean(axis=1))
+        if hasattr(self, "predict_proba"):
+            below, above = np.log(np.maximum(self.predict_proba(X), LEAST_PROBABILITY)).T
+            return np.asarray(above - below)
+        found = self.judge(X)
+        return np.where(found.forced == 1, found.sureness, -found.sureness)
 
     @property
     def _rejects(self) -> bool:

@@ -63,7 +63,7 @@ from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
 from rejo.solvers import BoostedTrees, ScoreTable, Walker, best_thresholds, ready, score_table
-from rejo.tables.series import as_pandas
+from rejo.tables import as_pandas
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
 MANY = 20_000  # rows from which a share of them is enough to hold out
@@ -171,7 +171,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     Notes
     -----
-    Missing values are welcome.  Columns of the pandas type "category" are split by sets of
+    Missing values are welcome; but a row without any value is rejected if training had no missing
+    values.  Columns of the pandas type "category" are split by sets of
     categories; a category that training did not have counts as missing, and so does what a sparse
     matrix does not store.  Numbers are compared in single precision.  Only ``fit`` needs XGBoost.
 
@@ -225,6 +226,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         ),
         "_n_categories": maybe(indices("p", dtype="int64")),
         "_zeros_missing": flag(),
+        "_saw_gaps": flag(),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -259,6 +261,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             return fit_files(self, X, y, self._n_threads())
         random = check_random_state(self.random_state)
         X = self._check_input(X, reset=True)
+        self._saw_gaps = bool(np.isnan(X.data if issparse(X) else X).any())
         targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
             X = X[targets.rows]
@@ -353,7 +356,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             if not isinstance(names, int):
                 self.feature_names_in_ = np.array(names, dtype=object)
             self._set_categories(categories)
-            self._zeros_missing = False
+            self._zeros_missing = self._saw_gaps = False
         self.form_ = self._form(len(classes))
         PricedClassifier._set_prices(self, classes, ordered)  # there are no thresholds yet
         if self.form_ == "posteriors":
@@ -635,11 +638,18 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         return np.asarray(X.toarray()) if issparse(X) else X
 
     def _scores(self, X: Any) -> Floats:
-        """Sums of the trees (n, S), with their intercepts."""
+        """Sums of the trees (n, S), with their intercepts.
+
+        NaN, so a review, for a row without any value if training had no gaps.
+        """
         X = self._numbers(X)
         n_known = self._n_boundaries if self.form_ == "replicas" else None
         walker = ready(self.trees_, self.n_features_in_, len(self.intercepts_), n_known)
-        return walker.scores(X, self._n_threads()) + self.intercepts_
+        f = walker.scores(X, self._n_threads()) + self.intercepts_
+        if not (self._zeros_missing or self._saw_gaps):
+            empty = np.flatnonzero(np.isnan(X[:, 0]))
+            f[empty[np.isnan(X[empty]).all(axis=1)]] = np.nan
+        return f
 
     def boundaries_of(self, scores: Floats) -> Floats:
         """Scores of all boundaries (n, n_boundaries), from the sums of the trees (n, n_scores)."""
@@ -686,6 +696,11 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         if self._zeros_missing:
             there = graph.add("Not", graph.add("Equal", X, np.array(0.0)))
             X = graph.add("Where", there, X, np.array(np.nan))
+        if not (self._zeros_missing or self._saw_gaps):
+            n_gaps = graph.add(
+                "ReduceSum", graph.cast(graph.add("IsNaN", X), "INT64"), np.array([1]), keepdims=0
+            )
+            graph.unknown.append(graph.add("Equal", n_gaps, np.array(self.n_features_in_)))
         if self.form_ != "replicas":
             f = graph.boosted(X, self.trees_, len(self.intercepts_))
         else:

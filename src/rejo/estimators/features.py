@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from rejo._errors import RejoError
 from rejo._frames import take_rows
 from rejo._typing import Floats, Indices
 from rejo.estimators.inner import is_frame, library_of
 from rejo.estimators.insides import Insides, insides, through, trees_of
-from rejo.tables.series import as_pandas
+from rejo.tables import as_pandas
 from rejo.typical import MOST_ROWS, Typical
 
 MOST_COLUMNS = 10_000  # that reach the classifier
@@ -233,6 +234,8 @@ def origins(transformer: Any, n_in: int) -> Indices | None:
         return np.concatenate(known) if len(known) == len(parts) else None
     if isinstance(transformer, ColumnTransformer):
         return _of_columns(transformer, n_in)
+    if isinstance(transformer, FunctionTransformer) and isinstance(transformer.func, np.ufunc):
+        return np.arange(n_in)
     return _by_names(transformer, n_in)
 
 
@@ -254,11 +257,13 @@ def _of_columns(transformer: ColumnTransformer, n_in: int) -> Indices | None:
     found = np.full(total, -1)
     for name, step, columns in transformer.transformers_:
         part = outputs[name]
-        if step == "drop" or part.stop <= part.start:
+        n_out = part.stop - part.start
+        if step == "drop" or n_out <= 0:
             continue
         places = _places(columns, names, n_in)
-        inner = origins(step, len(places))
-        if inner is None or len(inner) != part.stop - part.start:
+        # All outputs of one column are its own, also the words of a text, which do not name it.
+        inner = np.zeros(n_out, int) if len(places) == 1 else origins(step, len(places))
+        if inner is None or len(inner) != n_out:
             return None
         found[part] = places[inner]
     return None if (found < 0).any() else found

@@ -21,8 +21,9 @@ from rejo._frames import is_arrow, is_polars, naming_words
 from rejo._sparse import check_sparse, summed
 from rejo._state import MOST_FEATURES, Must, count, optional, require
 from rejo._typing import Floats
+from rejo.estimators.base import LEAST_PROBABILITY
 from rejo.estimators.pipelines import check_not_frozen, final_classifier, routed_weights
-from rejo.tables.series import as_pandas
+from rejo.tables import as_pandas
 
 # Names of parameters, with LightGBM's aliases.
 CONSTRAINTS = ("monotone_constraints", "monotone_constraint", "mc", "monotonic_cst")
@@ -34,7 +35,6 @@ SIZES = (
     *("min_data_in_leaf", "min_data_per_leaf", "min_data", "min_data_per_group"),
 )
 LOG_LOSSES = ("binary:logistic", "binary:logitraw", "binary", "cross_entropy", "xentropy")
-LEAST_PROBABILITY = 1e-16  # of a probability, before its logarithm
 HIST_ROWS = 10_000  # from which early_stopping="auto" stops early
 
 

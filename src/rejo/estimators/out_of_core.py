@@ -33,9 +33,18 @@ from rejo.estimators.matrices import (
     encoded,
     in_single_precision,
 )
-from rejo.tables import read_chunks
-from rejo.tables.errors import TableError, check_columns, import_pandas, import_pyarrow
-from rejo.tables.pieces import RowGroup, columns_of, pieces_of, read_piece, row_hashes
+from rejo.tables import (
+    RowGroup,
+    TableError,
+    check_columns,
+    columns_of,
+    import_pandas,
+    import_pyarrow,
+    pieces_of,
+    read_chunks,
+    read_piece,
+    row_hashes,
+)
 
 if TYPE_CHECKING:
     from rejo.estimators.boosting import RejoBoost

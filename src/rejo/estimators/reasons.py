@@ -397,8 +397,9 @@ def _typical(seen: NumericCases, background: Any) -> Typical:
             f"a {type(seen.parts.scorer).__name__} is explained by comparison with training cases, "
             "and this model keeps none",
             parameter="background",
-            remedy="Give background=, some hundreds of the cases that it was trained on, or fit it "
-            "in a RejectClassifierCV, which remembers what a typical case looks like.",
+            remedy="Give background=, some hundreds of the cases that it was trained on. A "
+            "RejectClassifierCV remembers what a typical case looks like, if transformers stand "
+            "before the classifier that rejects, not inside it.",
         )
     return seen.parts.typical
 

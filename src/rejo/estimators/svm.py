@@ -69,7 +69,7 @@ class RejoSVC(KernelMachine, PathMixin):
     See Also
     --------
     RejoKernelLogistic : The logistic loss in place of the hinge, with posteriors.
-    rejo.selection.RejoSVCCV : Chooses ``C``, ``gamma`` and ``h`` for every reject cost at once.
+    rejo.RejectClassifierCV : Chooses ``C``, ``gamma`` and ``h`` from a grid, and the reject cost.
 
     References
     ----------

@@ -39,6 +39,7 @@ DATE = 0x21  # 1980-01-01: the same members give the same bytes
 
 def read_file(path: Path, max_bytes: int) -> bytes:
     """Return the contents of a file or a pipe of at most ``max_bytes / COPIES`` bytes."""
+    ensure(not path.is_dir(), "it is a folder, not a model file", remedy=ORIGIN)
     most, pieces, size = max_bytes // COPIES, [], 0
     with path.open("rb") as file:
         while piece := file.read(PIECE):

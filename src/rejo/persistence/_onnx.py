@@ -114,6 +114,7 @@ class _Graph:
             raise ImportError('to_onnx needs onnx: pip install "rejo[onnx]"') from None
         self.onnx = onnx
         self.nodes: list[Any] = []
+        self.unknown: list[str] = []  # whether (n,) a case cannot be decided
         self.constants: list[Any] = []
 
     def apply(self, part: Any, X: str) -> str:
@@ -259,6 +260,8 @@ class _Graph:
         """Return the whole model: the decisions, and the doubles they follow from."""
         helper, T = self.onnx.helper, self.onnx.TensorProto
         labels = _labels(decider)
+        for unknown in self.unknown if decider.reject_label_ is not None else ():
+            index = self.add("Where", unknown, np.array(-1), index)
         kind = {"f": T.DOUBLE, "U": T.STRING, "S": T.STRING}.get(labels.dtype.kind, T.INT64)
         outputs = {
             "label": (self.add("Gather", labels, index), kind, ["n"]),

@@ -8,7 +8,7 @@ from typing import Any
 
 import sklearn
 
-from rejo._io import WholeFile
+from rejo._io import WholeFile, printable
 from rejo._state import is_fitted
 from rejo.persistence._building import build
 from rejo.persistence._container import (
@@ -284,11 +284,12 @@ def _open(
             rows = TrainingRows(schema)  # takes memory, so before there is a model
             model = _build(schema, header["operating_point"]) if built else None
             found = describe(path, len(data), header, schema, rows)
-    theirs, ours = found.versions["scikit-learn"], sklearn.__version__
+    theirs, ours = printable(found.versions["scikit-learn"][:40]), sklearn.__version__
     if built and theirs.split(".")[:2] != ours.split(".")[:2]:
         warnings.warn(
-            f"{path} was saved with scikit-learn {theirs}, this is {ours}: the model may decide "
-            "differently. Compare its decisions on known cases, or fit and save it again.",
+            f"{printable(str(path))} was saved with scikit-learn {theirs}, this is {ours}: the "
+            "model may decide differently. Compare its decisions on known cases, or fit and save "
+            "it again.",
             UserWarning,
             stacklevel=3,
         )

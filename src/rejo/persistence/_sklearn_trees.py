@@ -10,7 +10,7 @@ from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.tree._tree import Tree
 
-from rejo._state import LARGEST, Must, each, floats, part, require
+from rejo._state import LARGEST, SHARED, Must, each, floats, is_tree, part, require
 from rejo.persistence._sklearn_state import CLASSES, FEATURES, none
 
 ENCODE_BEFORE = "Encode categories before the model, e.g. with rejo.tables.TableEncoder"
@@ -24,7 +24,8 @@ def check_tree(tree: Any) -> None:
     """Every row comes to a leaf, within the tree, and finds the shares of the classes there.
 
     Compiled code follows ``left_child`` and ``right_child`` and reads column ``feature`` of a row
-    without a look at the bounds: children lie after their parents and within the tree.
+    without a look at the bounds: children lie after their parents and within the tree.  No node
+    has two parents, or ``why``, which goes every way, would never end.
     """
     # capacity is the number of nodes that have memory; node_count is what the file says.
     n, K = tree.node_count, int(tree.max_n_classes)
@@ -37,6 +38,7 @@ def check_tree(tree: Any) -> None:
     known = (feature >= 0) & (feature < tree.n_features)
     fine = np.where(leaf, right == -1, ahead & known)
     require(fine.all(), tree, "a split leads out of the tree")
+    require(is_tree(left[~leaf], right[~leaf], n), tree, SHARED)
     # Infinite: only rows without a value go to the right.
     limits = tree.threshold
     fine = (np.abs(limits) <= LARGEST) | ((limits == np.inf) & ~leaf)
@@ -119,6 +121,7 @@ def check_predictor(predictor: Any) -> None:
     ahead = [(nodes[side] > place) & (nodes[side] < n) for side in ("left", "right")]
     fine = leaf | ((nodes["is_leaf"] == 0) & ahead[0] & ahead[1])
     require(fine.all(), predictor, "a split leads out of its tree")
+    require(is_tree(nodes["left"][~leaf], nodes["right"][~leaf], n), predictor, SHARED)
     by_category = (nodes["is_categorical"] != 0) | (nodes["bitset_idx"] != 0)
     require(not by_category.any(), predictor, f"a split is by category. {ENCODE_BEFORE}")
     fine = (nodes["missing_go_to_left"] <= 1) & (nodes["depth"] < n) & (nodes["feature_idx"] >= 0)

@@ -1,7 +1,7 @@
 """From the cases of an operating point to counts."""
 
 from collections.abc import Mapping, Sequence
-from math import isnan
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from rejo._typing import Floats, Indices
 from rejo.estimators import AMBIGUOUS, REASONS
 from rejo.metrics import tally, wilson_interval
-from rejo.selection import Outcomes
+from rejo.selection import OutOfFold, error_numbers
 
 N_STEPS = 100  # of the curve over the review budget
 N_TENTHS = 10
+MAX_EXPECTED = 6  # classes: with more, a number for each kind of error would fill the page
 MAX_DECISIONS = 20  # classes with a column each; with more, only right and wrong are told apart
 
-Cells = tuple[int, ...]  # true class, column of the prices, count; and the next cell
+Cells = tuple[float, ...]  # true class, column of the prices, number; and the next cell
 
 
 class OutcomeLayout(NamedTuple):
@@ -39,7 +40,7 @@ class OutcomeLayout(NamedTuple):
         """Column (n,) of the prices for each decision."""
         return decision if self.wide else np.asarray(decision != y, dtype=np.intp)
 
-    def outcome(self, point: Outcomes, y: Indices) -> Indices:
+    def outcome(self, point: OutOfFold, y: Indices) -> Indices:
         """Column (n,) of the table of outcomes for each case."""
         out = point.decision < 0
         if self.between:
@@ -47,7 +48,7 @@ class OutcomeLayout(NamedTuple):
         return np.where(out, self.n_prices - 1, self.price_column(point.decision, y))
 
 
-def layout_of(outcomes: Sequence[Outcomes], n_classes: int, ordered: bool) -> OutcomeLayout:
+def layout_of(outcomes: Sequence[OutOfFold], n_classes: int, ordered: bool) -> OutcomeLayout:
     """Columns for the reviews between neighbours if all lie there, or else one column."""
     K = n_classes
     if K > MAX_DECISIONS:
@@ -61,12 +62,9 @@ def layout_of(outcomes: Sequence[Outcomes], n_classes: int, ordered: bool) -> Ou
     return OutcomeLayout(tuple(range(K + 1)), K + 1, wide=True, between=False)
 
 
-def _between_neighbours(point: Outcomes) -> bool:
-    upper: Indices | None = getattr(point, "upper", None)
-    if upper is None:  # by posteriors, without a score, the likeliest classes may be any two
-        return point.score is not None and getattr(point, "worth", None) is None
-    out = point.decision < 0
-    return bool((upper[out] == point.lower[out] + 1).all())
+def _between_neighbours(point: OutOfFold) -> bool:
+    # By posteriors, without a score, the likeliest classes may be any two.
+    return point.score is not None and point.worth is None
 
 
 class Queue(NamedTuple):
@@ -94,7 +92,8 @@ class PointTally(NamedTuple):
     forced_wrong: int  # if every case were decided
     reviewed_wrong: int  # wrong decisions that reviews prevent
     matrix: tuple[tuple[int, ...], ...]  # (n_classes, n_outcomes)
-    forced: Cells  # wrong decisions, if every case were decided
+    errors: Cells  # wrong decisions to expect: of several models, also those that were not seen
+    forced: Cells  # the same, if every case were decided
     accuracy: tuple[float, float, float]  # of the decided, with a band; NaN if there are none
     errors_left: tuple[int, ...]  # (N_STEPS + 1,): after the review of so many hundredths
     queue: Queue
@@ -113,23 +112,25 @@ class PointTally(NamedTuple):
 
 
 def count_point(
-    outcomes: Outcomes,
+    outcomes: OutOfFold,
     y: Indices,
     layout: OutcomeLayout,
     n_classes: int,
     worth: float,
     confidence: float,
     prevented: Floats | None = None,
+    likely: Floats | None = None,
 ) -> PointTally:
     """Count the outcomes of the cases; in intervals, a case counts for ``worth`` independent ones.
 
     ``y`` (n_samples,) are the true classes, as indices.  ``prevented`` (n_samples,) is what a wrong
-    decision of each case is expected to cost, in the unit of the prices.
+    decision of each case is expected to cost, in the unit of the prices, and ``likely``
+    (n_samples, n_classes) the chance of each class.
     """
     counts = tally(outcomes.decision, y)
     n, reviewed = len(y), int(counts.rejected)
     # In the order of their review: the reviewed first, then the least sure.
-    order = np.lexsort((outcomes.sureness, outcomes.decision >= 0))
+    order = np.argsort(-outcomes.doubt, kind="stable")
     wrong = outcomes.forced != y
     found = np.concatenate([[0], np.cumsum(wrong[order])])  # by the first k reviews, if right
     shape = n_classes, len(layout.columns)
@@ -145,7 +146,8 @@ def count_point(
         forced_wrong=int(found[-1]),
         reviewed_wrong=int(found[reviewed]),
         matrix=_rows(matrix.reshape(shape)),
-        forced=_cells(y[wrong], column[wrong], layout),
+        errors=_errors(outcomes, y, layout, n_classes, worth, likely),
+        forced=_errors(outcomes.all_decided(), y, layout, n_classes, worth, likely),
         accuracy=_accuracy(outcomes, y, worth, confidence),
         errors_left=tuple((found[-1] - found[steps(n)]).tolist()),
         queue=_queue(tenth, y, wrong, column, layout, n_classes, prevented),
@@ -154,13 +156,13 @@ def count_point(
     )
 
 
-def _kinds(outcomes: Outcomes, wrong: NDArray[np.bool_]) -> tuple[Kind, ...]:
+def _kinds(outcomes: OutOfFold, wrong: NDArray[np.bool_]) -> tuple[Kind, ...]:
     kind: Any = AMBIGUOUS if outcomes.kind is None else outcomes.kind
     out = [(outcomes.decision < 0) & (kind == k) for k in range(len(REASONS))]
     return tuple(Kind(int(cases.sum()), int(wrong[cases].sum())) for cases in out)
 
 
-def other_reasons(outcomes: Outcomes) -> bool:
+def other_reasons(outcomes: OutOfFold) -> bool:
     """Whether some cases are reviewed because they are novel, or by a rule."""
     return outcomes.kind is not None and bool((outcomes.kind != AMBIGUOUS).any())
 
@@ -186,6 +188,20 @@ def _queue(
     )
 
 
+def _errors(
+    outcomes: OutOfFold, y: Indices, layout: OutcomeLayout, n_classes: int, worth: float,
+    likely: Floats | None,
+) -> Cells:  # fmt: skip
+    """Wrong decisions: counted if one model made them, else those to expect of a model."""
+    if outcomes.fold.min() == outcomes.fold.max() or n_classes > MAX_EXPECTED:
+        wrong = (outcomes.decision >= 0) & (outcomes.decision != y)
+        return _cells(y[wrong], layout.price_column(outcomes.decision, y)[wrong], layout)
+    found = error_numbers(replace(outcomes, y=y), n_classes, worth * len(y), likely=likely)
+    numbers = np.round(found.number / worth, 6)
+    k, c = np.nonzero(numbers)
+    return tuple(np.column_stack([k, c, numbers[k, c]]).ravel().tolist())
+
+
 def _cells(y: Indices, column: Indices, layout: OutcomeLayout) -> Cells:
     codes, counts = np.unique(y * layout.n_prices + column, return_counts=True)
     k, c = np.divmod(codes, layout.n_prices)
@@ -208,7 +224,7 @@ def tenth_sizes(n: int) -> list[int]:
 
 
 def _accuracy(
-    outcomes: Outcomes, y: Indices, worth: float, confidence: float
+    outcomes: OutOfFold, y: Indices, worth: float, confidence: float
 ) -> tuple[float, float, float]:
     """Share of right decisions among the decided, plus and minus a deviation over the folds.
 
@@ -226,7 +242,7 @@ def _accuracy(
 
 
 def check_cases(
-    outcomes: Sequence[Outcomes], y: ArrayLike, n_classes: int, axis: str, by: Mapping[str, Any]
+    outcomes: Sequence[OutOfFold], y: ArrayLike, n_classes: int, axis: str, by: Mapping[str, Any]
 ) -> NDArray[np.intp]:
     """Return the true classes, if outcomes, classes and columns fit together."""
     true = np.asarray(y)
@@ -248,9 +264,10 @@ def check_cases(
             raise ValueError(
                 f"outcomes[{i}] has {np.size(point.decision)} cases, but y has {len(true)}."
             )
-        if axis == "reject_cost" and isnan(point.reject_cost):
+        if axis == "reject_cost" and i and not point.reject_cost > outcomes[i - 1].reject_cost:
             raise ValueError(
-                f'outcomes[{i}] has no reject_cost: such points are for axis="review_share".'
+                f"outcomes[{i}].reject_cost is not above the one before: points of one ranking are "
+                'for axis="review_share".'
             )
         _check_kind(i, point)
     for name, values in by.items():
@@ -259,7 +276,7 @@ def check_cases(
     return true.astype(np.intp)
 
 
-def _check_kind(i: int, point: Outcomes) -> None:
+def _check_kind(i: int, point: OutOfFold) -> None:
     """A novel case, or one that a rule sends to review, is not decided at any point."""
     if point.kind is None:
         return

@@ -81,20 +81,23 @@ def highest_error(prices: Prices) -> float:
 def moments(data: Data, point: int, prices: Prices) -> tuple[CostSums, CostSums]:
     """Cases and costs of the wrong decisions and of the reviews at a point."""
     last = len(prices[0]) - 1
-    wrong, reviewed = [0.0] * 3, [0.0] * 3
+    wrong, reviewed, errors = [0.0] * 3, [0.0] * 3, data["errors"]
     for k, row in enumerate(data["matrix"][point]):
         for o, count in enumerate(row):
             c = data["columns"][o]
-            if count and c != right_column(data, k):
-                _add(reviewed if c == last else wrong, count, prices[k][c])
-    return CostSums(*wrong), CostSums(*reviewed)
+            if count and c == last:
+                _add(reviewed, count, prices[k][c])
+            elif count and errors is None and c != right_column(data, k):
+                _add(wrong, count, prices[k][c])
+    expected = CostSums(*wrong) if errors is None else cell_moments(errors[point], prices)
+    return expected, CostSums(*reviewed)
 
 
-def cell_moments(cells: Sequence[int], prices: Prices) -> CostSums:
-    """Cases and costs of wrong decisions, listed as class, column and count."""
+def cell_moments(cells: Sequence[float], prices: Prices) -> CostSums:
+    """Cases and costs of wrong decisions, listed as class, column and number."""
     total = [0.0] * 3
     for i in range(0, len(cells), 3):
-        _add(total, cells[i + 2], prices[cells[i]][cells[i + 1]])
+        _add(total, cells[i + 2], prices[int(cells[i])][int(cells[i + 1])])
     return CostSums(*total)
 
 

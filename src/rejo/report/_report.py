@@ -1,7 +1,7 @@
 """What the page shows, checked and counted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, isnan
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from rejo._typing import Floats, Indices
 from rejo.estimators import AMBIGUOUS
 from rejo.report import _numbers, _prices
 from rejo.report._collect import (
+    MAX_EXPECTED,
     OutcomeLayout,
     PointTally,
     check_cases,
@@ -44,14 +45,14 @@ from rejo.report._shared_counts import (
     rival_curves,
 )
 from rejo.report._tables import (
+    Candidate,
     Promises,
     PullRow,
-    TriedTable,
     read_doubtful,
     read_promises,
     read_tried,
 )
-from rejo.selection import Outcomes
+from rejo.selection import OutOfFold, likely_classes
 
 Axis = Literal["reject_cost", "review_share"]
 
@@ -76,7 +77,7 @@ class Report:
     columns: list[Column]  # with the outcomes of their groups
     left_out: list[str]  # columns with too many groups
     rivals: list[Rival]
-    tried: TriedTable | None
+    tried: list[Candidate]
     promises: Promises | None
     doubtful: list[PullRow]
     title: str
@@ -185,6 +186,7 @@ class Report:
             "forced": {"cells": forced, "of": [forced.index(tally.forced) for tally in tallies]},
             "ranges": [[*r.wrong, *r.reviewed, *r.forced_wrong] for r in self.ranges],
             "matrix": [tally.matrix for tally in tallies],
+            "errors": None if len(self.classes) > MAX_EXPECTED else [t.errors for t in tallies],
             "accuracy": [[_or_none(value) for value in tally.accuracy] for tally in tallies],
             "rivals": [np.round(rival.curve, 6).tolist() for rival in self.rivals],
             "budget": {
@@ -213,7 +215,7 @@ class Report:
 
 
 def make_report(
-    outcomes: Sequence[Outcomes],
+    outcomes: Sequence[OutOfFold],
     y: ArrayLike,
     classes: Sequence[Any],
     *,
@@ -241,7 +243,7 @@ def make_report(
 
     Parameters
     ----------
-    outcomes : sequence of Outcomes
+    outcomes : sequence of OutOfFold
         Outcomes of the cases at each operating point, in the order of the slider; shares of a
         ranking are put in order.
     y : array-like of int of shape (n_samples,)
@@ -337,8 +339,12 @@ def make_report(
         prices if layout.wide else _by_class(prices, outcomes[chosen], true, K), K, layout.n_prices
     )
     prevented = _prevented(outcomes[chosen], true, np.array(checked), layout)
+    likely = None
+    if outcomes[0].p is not None:  # the same at all points
+        likely = likely_classes(replace(outcomes[0], y=true), worth * n)
     tallies = [
-        count_point(point, true, layout, K, worth, confidence, prevented) for point in outcomes
+        count_point(point, true, layout, K, worth, confidence, prevented, likely)
+        for point in outcomes
     ]
     columns, left_out = group_columns(outcomes, true, by)
     return Report(
@@ -366,7 +372,7 @@ def make_report(
     )
 
 
-def _prevented(own: Outcomes, y: Indices, prices: Floats, layout: OutcomeLayout) -> Floats | None:
+def _prevented(own: OutOfFold, y: Indices, prices: Floats, layout: OutcomeLayout) -> Floats | None:
     """What the error of each case is expected to cost: its review prevents it, for its own price.
 
     Nobody knows what to expect of a novel case: what would have happened stands in for it.
@@ -381,7 +387,7 @@ def _prevented(own: Outcomes, y: Indices, prices: Floats, layout: OutcomeLayout)
 
 
 def _by_class(
-    prices: ArrayLike, outcomes: Outcomes, y: NDArray[np.intp], n_classes: int
+    prices: ArrayLike, outcomes: OutOfFold, y: NDArray[np.intp], n_classes: int
 ) -> ArrayLike:
     """Prices (n_classes, 3) of a right decision, of a wrong one and of a review.
 

@@ -11,7 +11,7 @@ from rejo._typing import Indices
 from rejo.metrics import tally
 from rejo.report._format import clean
 from rejo.report._groups import SMALL
-from rejo.selection import Outcomes
+from rejo.selection import OutOfFold
 
 N_BINS = 40
 MAX_VALUES = 30  # of a column; the rest becomes "all others"
@@ -57,7 +57,7 @@ class Rival(NamedTuple):
     curve: list[tuple[float, float]]  # (share to review, accuracy of the decided)
 
 
-def histogram(outcomes: Sequence[Outcomes], y: Indices, n_classes: int) -> Histogram | None:
+def histogram(outcomes: Sequence[OutOfFold], y: Indices, n_classes: int) -> Histogram | None:
     """Count the scores of each class; ``None`` if a case has no score."""
     scores = [point.score for point in outcomes if point.score is not None]
     if len(scores) < len(outcomes) or not all(np.isfinite(score).all() for score in scores):
@@ -87,7 +87,7 @@ def _cells(cell: Indices, n_classes: int) -> list[list[int]]:
 
 
 def group_columns(
-    outcomes: Sequence[Outcomes], y: Indices, by: Mapping[str, NDArray[Any]]
+    outcomes: Sequence[OutOfFold], y: Indices, by: Mapping[str, NDArray[Any]]
 ) -> tuple[list[Column], list[str]]:
     """Count reviews and errors for each value of each column; name columns with too many values."""
     columns: list[Column] = []

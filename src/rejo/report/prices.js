@@ -33,9 +33,10 @@ function moments(data, point, prices) {
   const last = prices[0].length - 1, wrong = nothing(), reviewed = nothing();
   data.matrix[point].forEach((row, k) => row.forEach((count, o) => {
     const c = data.columns[o];
-    if (count && c !== rightColumn(data, k)) addCases(c === last ? reviewed : wrong, count, prices[k][c]);
+    if (count && c === last) addCases(reviewed, count, prices[k][c]);
+    else if (count && !data.errors && c !== rightColumn(data, k)) addCases(wrong, count, prices[k][c]);
   }));
-  return [wrong, reviewed];
+  return [data.errors ? cellMoments(data.errors[point], prices) : wrong, reviewed];
 }
 
 function cellMoments(cells, prices) {

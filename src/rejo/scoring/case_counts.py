@@ -14,13 +14,14 @@ from rejo._io import printable
 from rejo.scoring.deciding import RankedRows, ScoredRows
 from rejo.scoring.names import Ids
 from rejo.scoring.reasons import AMBIGUOUS, WORDS
-from rejo.tables.doubts import Doubt
+from rejo.tables import Doubt, Finding
 
 MOST_COLUMNS = 5  # in a sentence
 # What is wrong with a whole row.
 WHOLE_ROW = {
     "empty": "no values at all",
     "ragged": "too many or too few fields",
+    "twice": "the same name twice",
     "unscored": "no score from the model",
 }
 
@@ -129,6 +130,7 @@ class CaseCounts:
     doubts: DoubtCounts = field(default_factory=DoubtCounts)
     unknown: Counter[str | None] = field(default_factory=Counter)  # groups training did not have
     ids: Ids = field(default_factory=Ids)
+    strange: list[Finding] = field(default_factory=list)  # columns that are not as in training
     reasons: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(WORDS), np.int64))
 
     def add(self, scored: ScoredRows) -> None:
@@ -157,6 +159,11 @@ class CaseCounts:
         self.unknown.update(other.unknown)
         self.ids.merge(other.ids)
 
+    def held(self) -> str:
+        """Say why no case may be decided; empty if that is not so."""
+        held = (str(one) for one in self.strange if one.degree == "fault" and one.matters)
+        return printable("; ".join(held))
+
     @property
     def n_reviewed(self) -> int:
         """Number of cases that go to review."""
@@ -174,4 +181,5 @@ class CaseCounts:
             "audited": self.n_audited,
             "reasons": dict(zip(WORDS, reviewed, strict=False)),
             "doubts": self.doubts.as_json(),
+            "columns": [one._asdict() for one in self.strange],
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from rejo._errors import RejoError
 from rejo.estimators import Judgement
 from rejo.scoring.names import names_of
-from rejo.scoring.opened import Opened
+from rejo.scoring.opened import SOME, Opened
 from rejo.scoring.ranking import Candidates
-from rejo.scoring.reasons import AMBIGUOUS, NOTHING, OVER_CAPACITY, POLICY, reasons
-from rejo.tables import TableError, read_chunks
-from rejo.tables.doubts import Doubt
-from rejo.tables.errors import shown
+from rejo.scoring.reasons import AMBIGUOUS, COLUMN, NOTHING, OVER_CAPACITY, POLICY, reasons
+from rejo.tables import Doubt, Finding, TableError, read_chunks, shown
 
 ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
 INDICES = ("decision", "forced", "lower", "upper")  # of classes; a decision of -1 is a review
@@ -74,6 +72,19 @@ class RankedRows(NamedTuple):
     why: dict[int, str]
     audited: NDArray[np.bool_]  # (n,) reviewed only because it was drawn
 
+    def held(self, why: str, last: int) -> RankedRows:
+        """Return them with all cases in review, those that were decided after the rank ``last``."""
+        decided = self.cases["decision"] < 0
+        rows = np.flatnonzero(~decided)
+        cases = self.cases | {
+            "decision": np.full_like(self.cases["decision"], -1),
+            "reason": np.where(decided, self.cases["reason"], np.int8(COLUMN)),
+        }
+        rank = self.rank.copy()
+        rank[rows] = last + 1 + np.arange(len(rows))
+        details = self.details | dict.fromkeys(rows.tolist(), why)
+        return self._replace(cases=cases, rank=rank, details=details)
+
 
 class ScoredRows(NamedTuple):
     """What is made of a chunk."""
@@ -109,6 +120,7 @@ class ScoringPlan(NamedTuple):
     audit: float | None  # share of the cases to draw at random
     strict: bool  # refuse a table with a row that is not as in training
     reading: dict[str, Any]  # how the table is written, as arguments of ``read_chunks``
+    accept: list[str]  # columns that are right though they are not as in training
 
     @classmethod
     def of(
@@ -121,6 +133,7 @@ class ScoringPlan(NamedTuple):
         audit: float | None = None,
         strict: bool = False,
         reading: Mapping[str, Any] | None = None,
+        accept: Collection[str] = (),
     ) -> ScoringPlan:
         """Return a plan that suits a model; columns that are not given are those of training.
 
@@ -138,7 +151,7 @@ class ScoringPlan(NamedTuple):
             )
         named = id or opened.table.get("id")
         must_have_id = id is not None or (named is not None and named == by)
-        return cls(named, must_have_id, by, why, audit, strict, dict(reading or {}))
+        return cls(named, must_have_id, by, why, audit, strict, dict(reading or {}), list(accept))
 
     def read(self, path: str | os.PathLike[str], opened: Opened) -> Iterator[Any]:
         """Read what the model and the plan need of a table, in chunks."""
@@ -166,8 +179,11 @@ class Decider:
         self, opened: Opened, plan: ScoringPlan, drawing: np.random.RandomState | None = None
     ) -> None:
         self.opened, self.plan = opened, plan
+        opened.accepted = plan.accept
         self.drawing = drawing or np.random.RandomState(0)
         self._features = list(opened.encoder.kinds_)
+        self._watch = opened.watch()
+        self._some: list[Any] = []  # rows, and their groups, to see which columns matter
 
     def __call__(self, chunk: Any) -> ScoredRows:
         """Decide the rows of a chunk, as :func:`rejo.tables.read_chunks` yields them."""
@@ -175,6 +191,10 @@ class Decider:
         names = names_of(chunk[id]) if id is not None and id in chunk.columns else None
         group = None if by is None else opened.groups_of(chunk[by])
         judged = opened.judge(chunk[self._features], group)
+        if self._watch is not None:
+            opened.encoder.add_rows(self._watch, judged.X)
+            if not self._some:
+                self._some = [judged.X[:SOME], None if group is None else group[:SOME]]
         reason, details = reasons(opened, judged, by, group)
         drawn = np.zeros(len(chunk), dtype=bool)
         if self.plan.audit:
@@ -185,6 +205,12 @@ class Decider:
             why = opened.why(judged.X, np.flatnonzero(explained), group)
         decided = decided_of(names, judged.judgement, reason, drawn, details, why)
         return ScoredRows(decided, judged.doubts, opened.unknown_groups(group))
+
+    def strange(self) -> list[Finding]:
+        """Return the columns that are not as in training."""
+        if self._watch is None or not self._some:
+            return []
+        return self.opened.weigh(self._watch.findings(), *self._some)
 
 
 def decided_of(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rejo._typing import Floats
 from rejo.scoring.deciding import RankedRows
 from rejo.scoring.opened import Opened
-from rejo.scoring.reasons import AMBIGUOUS, AUDIT, NOVEL, OVER_CAPACITY, UNREADABLE, WORDS
+from rejo.scoring.reasons import AMBIGUOUS, AUDIT, COLUMN, NOVEL, OVER_CAPACITY, UNREADABLE, WORDS
 
 
 def decision_frame(
@@ -26,7 +26,7 @@ def decision_frame(
     reason = cases["reason"]
     labels = [*opened.classes, opened.doubt_label]
     # A guess from a bad cell would mislead.
-    strange = (reason == NOVEL) | (reason == UNREADABLE)
+    strange = (reason == NOVEL) | (reason == UNREADABLE) | (reason == COLUMN)
     any_strange = bool(strange.any())
 
     def known(name: str) -> Any:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables.errors import import_pyarrow
-from rejo.tables.pieces import mixed
+from rejo.tables import import_pyarrow, mixed
 
 LONG = 64  # bytes of a name that is not usual
 

@@ -1,6 +1,6 @@
 """A model that is ready to judge the rows of tables: the columns it needs, the rates it expects."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import isnan
@@ -15,11 +15,24 @@ from rejo._io import one_line
 from rejo.estimators import Judgement, final_step, reject_label_of
 from rejo.persistence import ModelFile, ModelFileError, open_file
 from rejo.scoring.reasons import UNLIKE
-from rejo.tables import TableEncoder
-from rejo.tables.doubts import Checked, Doubt, check_table
-from rejo.tables.spelling import same_spelling, spellings_known
+from rejo.tables import (
+    Checked,
+    Doubt,
+    Finding,
+    RowGroup,
+    TableEncoder,
+    Watch,
+    check_table,
+    is_reading,
+    same_spelling,
+    spellings_known,
+    watch_files,
+)
 
 HIGHEST_PRICE = 1e9  # that of the report
+ACCEPTED = ("outside", "unseen", "missing")  # doubts about cells of columns that are accepted
+SOME = 500  # rows of a table that show whether a column matters
+MATTERS = 0.01  # share of the decisions that change with a column: below, it hardly matters
 
 
 class JudgedRows(NamedTuple):
@@ -42,7 +55,11 @@ class Opened:
         It says which columns are read and how: ``kinds_`` and ``written_``.
     table : dict
         Columns named in training: target, id, by, groups.
+    accepted : collection of str
+        Columns that are right though they are not as in training.
     """
+
+    accepted: Collection[str] = ()
 
     def __init__(self, model: Any, found: ModelFile) -> None:
         self.model, self.found = model, found
@@ -54,12 +71,72 @@ class Opened:
 
     def check(self, X: Any) -> Checked:
         """Return the table with cells that can be encoded, and the rows that are in doubt."""
-        return check_table(X, self.encoder.kinds_, self.encoder.written_, self._learnt)
+        found = check_table(X, self.encoder.kinds_, self.encoder.written_, self._learnt)
+        if self.accepted:
+            for row, doubts in list(found.doubts.items()):
+                kept = [d for d in doubts if d.column not in self.accepted or d.why not in ACCEPTED]
+                found.doubts[row] = kept
+                if not kept:
+                    del found.doubts[row]
+        return found
 
     @property
     def _learnt(self) -> dict[str, Any]:
         """What is known of the columns; nothing if the model was fitted in Python, on numbers."""
         return getattr(self.encoder, "learnt_", {})
+
+    # ---- columns that are not as in training --------------------------------------------------
+
+    def watch(self) -> Watch | None:
+        """Return what compares the columns of a table with training; None if nothing is known."""
+        return self.encoder.watch() if self._learnt else None
+
+    def compare(self, X: Any) -> tuple[Finding, ...]:
+        """Return the columns of a table, with cells that can be encoded, not as in training."""
+        if (watch := self.watch()) is None:
+            return ()
+        self.encoder.add_rows(watch, X)
+        return tuple(watch.findings())
+
+    def watch_files(
+        self, pieces: Sequence[RowGroup], group: str | None = None, **reading: Any
+    ) -> list[Finding]:
+        """Return the columns of many files that are not as in training, by some of their rows."""
+        if not self._learnt:
+            return []
+        text = [] if group is None else [group]
+        found, some = watch_files(pieces, self.encoder, text=text, **reading)
+        if not found:
+            return []
+        groups = None if group is None else self.groups_of(some[group])[:SOME]
+        return self.weigh(found, some[list(self.encoder.kinds_)][:SOME], groups)
+
+    def weigh(self, found: Iterable[Finding], X: Any, group: Any = None) -> list[Finding]:
+        """Say of columns that are at fault whether they matter; those accepted do not."""
+        return [
+            one._replace(
+                matters=one.column not in self.accepted
+                and one.degree == "fault"
+                and self.matters(one.column, X, group)
+            )
+            for one in found
+        ]
+
+    def matters(self, column: str, X: Any, group: Any = None) -> bool:
+        """Return whether decisions on some rows change with the usual values of a column."""
+        found = []
+        time = self.encoder.reading_["time"]
+        for value in self.encoder.typical(column):
+            part = X.copy()
+            if self.encoder.kinds_[column] == "date":  # an age
+                value = part[time] - np.timedelta64(round(value), "D")
+            part[column] = value
+            with self.blamed():
+                found.append(self._judge(part, group))
+        changed = np.zeros(len(X), dtype=bool)
+        for one in found[1:]:
+            changed |= (one.decision != found[0].decision) | (one.forced != found[0].forced)
+        return bool(changed.mean() >= MATTERS) if len(X) else False
 
     # ---- groups to promise by ----------------------------------------------------------------
 
@@ -180,15 +257,19 @@ class Opened:
     # ---- what is known of the model ----------------------------------------------------------
 
     def expect(self, n: int, level: float) -> dict[str, Any]:
-        """Expected rates of ``n`` cases, with their ranges; empty if the model has none."""
-        from rejo.selection import expect
+        """Expected rates, and cost, of ``n`` cases with their ranges; empty if there are none."""
+        from rejo.selection import expect, expect_cost
 
-        if not hasattr(self.model, "rates_"):
+        model = self.model
+        if not hasattr(model, "rates_"):
             return {}
-        R, E = self.model.rates_
-        found = expect(R, E, self.model.sizes_, n, level)
-        rates = zip(found._fields, found[:3], strict=False)
-        return {name: rate for name, rate in rates if not isnan(rate.estimate)}
+        R, E = model.rates_
+        found = expect(R, E, model.sizes_, n, level)
+        rates = dict(zip(found._fields, found[:3], strict=False))
+        if model.costs_ is not None:
+            cost = model.costs_.chosen
+            rates["mean_cost"] = expect_cost(model.shares_, model.prices_, cost, n, level)
+        return {name: rate for name, rate in rates.items() if not isnan(rate.estimate)}
 
     @cached_property
     def classes(self) -> list[str]:
@@ -228,6 +309,11 @@ def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str,
     fine = fine and isinstance(table.get("ordered", True), bool)
     lines = table.get("columns_read", [])
     fine = fine and isinstance(lines, list) and all(isinstance(line, str) for line in lines)
+    same = table.get("same", {})
+    fine = (
+        fine and isinstance(same, dict) and all(isinstance(meant, str) for meant in same.values())
+    )
+    fine = fine and is_reading(table.get("reading", {}))
     if not (fine and _are_prices(table.get("prices"), n_classes)):
         problem = "the columns or prices in its header are not as rejo train writes them."
         raise ModelFileError(problem, where=str(path))

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._io import one_line
-from rejo.tables.doubts import Doubt
-from rejo.tables.errors import shown
+from rejo.tables import Doubt, shown
 
 if TYPE_CHECKING:
     from rejo.scoring.opened import JudgedRows, Opened
 
-AMBIGUOUS, NOVEL, POLICY, UNREADABLE, OVER_CAPACITY = range(5)  # the first three as in a Judgement
+# The first three as in a Judgement.
+AMBIGUOUS, NOVEL, POLICY, UNREADABLE, COLUMN, OVER_CAPACITY = range(6)
 NOTHING = -1
-WORDS = ("ambiguous", "novel", "policy", "unreadable", "over capacity")
+WORDS = ("ambiguous", "novel", "policy", "unreadable", "column", "over capacity")
 AUDIT = "audit sample"
 UNLIKE = "unlike the training cases"
 NEW = ("outside", "unseen")  # doubts about cells that were read well

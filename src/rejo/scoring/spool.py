@@ -11,7 +11,7 @@ from rejo._errors import RejoError
 from rejo.scoring.deciding import INDICES, DecidedRows, RankedRows, ScoredRows
 from rejo.scoring.names import packed, unpacked
 from rejo.scoring.ranking import Candidates, ranks_of
-from rejo.tables.doubts import Doubt
+from rejo.tables import Doubt
 
 
 class Spool:
@@ -47,17 +47,23 @@ class Spool:
                 "the table"
             ) from None
 
-    def parts(self, capacity: int | None = None) -> Iterator[RankedRows]:
+    def parts(self, capacity: int | None = None, held: str = "") -> Iterator[RankedRows]:
         """All decisions with their ranks, of at most ``capacity`` reviews; see :func:`ranks_of`.
 
+        If they are ``held``, for this reason, all cases go to review.
         There is always a part, if only an empty one.
         """
         ranks = ranks_of(Candidates.joined(self._candidates), capacity)
         self._file.seek(0)
         first = done = 0
+        last = int(np.abs(ranks).max(initial=0))
         for candidates in self._candidates:
             decided, end = restore(self._file).decided, done + len(candidates.reason)
-            yield decided.ranked(ranks[done:end], first)
+            part = decided.ranked(ranks[done:end], first)
+            if held:
+                n_decided = int((part.cases["decision"] >= 0).sum())
+                part, last = part.held(held, last), last + n_decided
+            yield part
             first, done = first + len(decided.drawn), end
         if not self._candidates:
             yield NOTHING_DECIDED.ranked(ranks, 0)

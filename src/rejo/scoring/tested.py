@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rejo.scoring.opened import Opened
 from rejo.selection import ranking_outcomes
-from rejo.tables.doubts import Doubt
+from rejo.tables import AS_WRITTEN, Doubt
 
 
 class LabelColumns(NamedTuple):
@@ -28,7 +28,7 @@ class LabelColumns(NamedTuple):
 class TestedRows(NamedTuple):
     """What a model makes of rows."""
 
-    points: list[Any]  # rejo.selection.Outcomes, one for each share of reviews
+    points: list[Any]  # rejo.selection.OutOfFold, one for each share of reviews
     chosen: int  # index of that of the model itself
     doubts: dict[int, list[Doubt]]  # by position: rows that are not as in training
     X: Any  # the features, with cells that can be encoded
@@ -44,10 +44,10 @@ class TestedRows(NamedTuple):
         from pandas import Series
 
         same = columns.by == columns.group
-        column = Series(self.group, dtype=object) if same else frame[columns.by]
+        own = f"{AS_WRITTEN}{columns.by}"
+        by = frame[own if own in frame else columns.by]
+        column = Series(self.group, dtype=object) if same else by
         words = column.astype(object).where(column.notna(), "(missing)").map(str)
-        if column.dtype.kind == "f":  # a feature
-            words = words.str.removesuffix(".0")
         found: NDArray[np.object_] = words.to_numpy(object)
         return found
 

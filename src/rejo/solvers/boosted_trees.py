@@ -16,7 +16,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._state import MOST_FEATURES, Must, count, flags, floats, indices, require, storable
+from rejo._state import (
+    MOST_FEATURES,
+    SHARED,
+    Must,
+    count,
+    flags,
+    floats,
+    indices,
+    is_tree,
+    require,
+    storable,
+)
 from rejo._typing import Floats, Indices
 
 try:
@@ -96,6 +107,8 @@ class BoostedTrees:
         place, split = np.arange(n), self.feature >= 0
         ahead = (self.left > place) & (self.left + 1 < end)
         require((ahead | ~split).all(), self, "a split leads out of its tree")
+        left = self.left[split]
+        require(is_tree(left, left + 1, n), self, SHARED)
         known = self.feature < self.n_features
         require(known.all(), self, "a split is by a feature that there is not")
         at = self.category[self.category >= 0].astype(np.int64)
