@@ -94,7 +94,7 @@ def test_what_is_not_a_file(refused, write, folder):
         assert "model.rejo" in refused(2, *words)
     (folder / "model.rejo").mkdir()
     for words in COMMANDS.values():
-        assert "model.rejo" in refused(2, *words)
+        assert "model.rejo" in refused(4, *words)
 
 
 AUDIT = """
