@@ -19,7 +19,6 @@ from studies import statistics
 from studies.run import Floats
 from studies.suite import (
     AUTO,
-    BLEND,
     BUDGETS,
     DECIDE_ALL,
     ORDERED,
@@ -248,16 +247,8 @@ class Standings:
         return [name for name in self.tables if TABLES[name].role == role]
 
     def _ranked(self, methods: Sequence[str], tables: Sequence[str]) -> list[str]:
-        """Return those of the methods that have results of most splits of each table.
-
-        ``blend`` needs all splits of the others. It has none where no model with posteriors ends
-        the race, which is no failure of a fit: the others would lose these splits.
-        """
-        found = [m for m in methods if all(self._mostly(t, m) for t in tables)]
-        others = [m for m in found if m != BLEND]
-        if all(self._splits(t, BLEND) >= set(self._common(t, others)) for t in tables):
-            return found
-        return others
+        """Return those of the methods that have results of most splits of each table."""
+        return [m for m in methods if all(self._mostly(t, m) for t in tables)]
 
     def _splits(self, table: str, method: str) -> set[int]:
         """Splits with results at all reject costs."""

@@ -21,9 +21,10 @@ from rejo.datasets import load_breast_cancer_binary, load_diabetes_ordinal
 from studies.run import Indices, Row, known
 from studies.tables import CATALOGUE, fetch
 
-AUTO, BLEND = "auto", "blend"
+AUTO = "auto"
 REVIEW_ALL, DECIDE_ALL = "review everything", "decide everything"
-SUITE_METHODS = (AUTO, *METHODS)  # what ``rejo train`` would choose, and those of the catalogue
+# What ``rejo train`` would choose, mostly a blend, and the single ones of the catalogue.
+SUITE_METHODS = (AUTO, *(name for name in METHODS if name != "blend"))
 BUDGETS = {"E05": 0.05, "E10": 0.1, "E20": 0.2, "E30": 0.3}  # columns of rows, and shares
 MEASURES = ("R", "E", "risk", "ordinal_risk", "forced_E", "auarc", "augrc", "aurc", *BUDGETS)
 LEAST_CASES = 20  # rows of the lowest and the highest class
@@ -130,11 +131,9 @@ def _indices(labels: Any) -> Indices:
 def family_of(method: str) -> str:
     """Return the family of a method: a learner, or what stands alone.
 
-    >>> [family_of(name) for name in ("svm", "svm-pair", "forest-posterior", "blend")]
+    >>> [family_of(name) for name in ("svm", "svm-pair", "forest-posterior", "auto")]
     ['svm', 'svm', 'forest-posterior', 'auto']
     """
-    if method in (AUTO, BLEND):
-        return AUTO
     learner = method.rpartition("-")[0]
     return learner if learner in METHODS else method
 

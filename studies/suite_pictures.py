@@ -12,7 +12,7 @@ from rejo.catalogue import METHODS
 from rejo.displays import LINE_COLOURS
 from studies.run import Floats
 from studies.standings import DATA_REPLICATION, Ranking, Standings
-from studies.suite import AUTO, BLEND
+from studies.suite import AUTO
 
 WIDTH = 11.0  # inches
 LINE = 0.26  # inches for a line of text
@@ -27,7 +27,7 @@ COLOURS = {
 
 def kind_of(method: str) -> str:
     """Return what kind a method is, a key of ``COLOURS``."""
-    if method in (AUTO, BLEND):
+    if method == AUTO:
         return "a choice or blend of several"
     if method in DATA_REPLICATION:
         return "data replication"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -24,11 +23,11 @@ from rejo import metrics
 from rejo.catalogue import METHODS, ProblemSize
 from rejo.decisions import decide, uniform_prices
 from rejo.replication import loss_from_costs, replica_costs
-from rejo.selection import Choice, candidate, choose_model, fit_path, judge_fold
+from rejo.selection import candidate, choose_model, fit_path, judge_fold
 from rejo.tables import TableEncoder
 from studies.run import Floats, Indices, Row
 from studies.splits import Parts, group_folds
-from studies.suite import AUTO, BLEND, BUDGETS, DECIDE_ALL, MEASURES
+from studies.suite import AUTO, BUDGETS, DECIDE_ALL, MEASURES
 
 TUNED_ONCE = ("embedded",)
 LONGEST = 300  # characters of a reason
@@ -56,14 +55,13 @@ def try_family(
 
     Errors of the machine, such as too little memory or a package that is missing, are raised.
     """
-    race = _Race(parts, costs)
     # More threads do not help with so few rows, and would sum in another order.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of points that do not converge, rare classes, and so on
         for name in methods:
             try:
-                if name in (AUTO, BLEND):
-                    tried = race.run(name)
+                if name == AUTO:
+                    tried = run_auto(parts, costs)
                 else:
                     tried = run_method(name, parts, costs, tuning_cost)
                 rows = [
@@ -77,7 +75,7 @@ def try_family(
                 continue
             yield from rows
             for w, found in zip(costs, tried, strict=True) if name == AUTO else ():
-                # It takes no time of its own: the race counts for auto.
+                # It takes no time of its own: that of the choice counts for auto.
                 everything = found._replace(decision=found.forced, seconds=0.0)
                 yield {"method": DECIDE_ALL, "reject_cost": w, **measured(everything, parts, w)}
 
@@ -140,36 +138,17 @@ def _fitted_for(
     return [found[w] for w in costs]
 
 
-class _Race:
-    """What ``rejo train`` would choose, and the blend of the models in the same race."""
-
-    def __init__(self, parts: Parts, costs: Sequence[float]) -> None:
-        self.parts, self.costs = parts, costs
-        self._found: tuple[Choice, float] | None = None
-
-    def run(self, name: str) -> list[Tried]:
-        """Try "auto" or "blend" at each reject cost."""
-        choice, seconds = self._choice()
-        if name == BLEND:
-            choice = replace(choice, name=BLEND)
-        clock, costs, parts = _Clock(), self.costs, self.parts
-        params = {"model": choice.name, **choice.chosen.params}
-        model, shared = choice.estimator, seconds / len(costs)
-        p = model.fit(parts.X, parts.y).predict_proba(parts.X_test)
-        return _by_prices(p, costs, params, shared + clock.lap() / len(costs))
-
-    def _choice(self) -> tuple[Choice, float]:
-        if self._found is None:
-            clock, parts = _Clock(), self.parts
-            K = parts.problem.n_classes
-            choice = choose_model(
-                TableEncoder(), parts.X, parts.y,
-                prices=[uniform_prices(K, w) for w in self.costs],
-                class_order=list(range(K)), ordered=parts.problem.ordered, groups=parts.groups,
-                random_state=parts.problem.random_state,
-            )  # fmt: skip
-            self._found = choice, clock.lap()
-        return self._found
+def run_auto(parts: Parts, costs: Sequence[float]) -> list[Tried]:
+    """Try what ``rejo train`` would choose, at each reject cost."""
+    clock, K = _Clock(), parts.problem.n_classes
+    choice = choose_model(
+        TableEncoder(), parts.X, parts.y, prices=[uniform_prices(K, w) for w in costs],
+        class_order=list(range(K)), ordered=parts.problem.ordered, groups=parts.groups,
+        random_state=parts.problem.random_state,
+    )  # fmt: skip
+    params = {"model": choice.name, **choice.chosen.params}
+    p = choice.estimator.fit(parts.X, parts.y).predict_proba(parts.X_test)
+    return _by_prices(p, costs, params, clock.lap() / len(costs))
 
 
 def _tried(judged: Any, params: Point) -> Tried:
