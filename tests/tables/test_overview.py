@@ -51,6 +51,8 @@ def test_identifiers(name, values, like):
         ([*range(18, 90), 10_000.0], []),
         ([*range(10), 99, 99, np.nan], [(99.0, 2)]),
         ([0, 1] * 50, []),
+        ([-999] * 3 + [*range(0, 200_000, 500)], [(-999.0, 3)]),  # the only ones below 0
+        ([-99] * 3 + [*range(-5, 20_000, 50)], []),
     ],
 )
 def test_codes_for_missing(values, codes):

@@ -147,7 +147,8 @@ def like_ids(name: str, values: Floats) -> str:
 def codes_for_missing(values: Floats) -> list[tuple[float, int]]:
     """Return numbers such as -999 that lie far from all others and repeat, and how often.
 
-    Numbers of nines must lie as far from the others as these spread; others, ten times as far.
+    Numbers of nines must lie as far from the others as these spread, or be the only ones below 0;
+    others, ten times as far.
     """
     there, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     found = []
@@ -157,7 +158,8 @@ def codes_for_missing(values: Floats) -> list[tuple[float, int]]:
             spread, gap = np.ptp(rest), abs(there[end] - rest[end])
             nines = re.fullmatch(r"-?9{2,}(\.9*)?", f"{there[end]:.10g}") is not None
             least, far = (2, 1.0) if nines else (max(3, 0.002 * counts.sum()), 10.0)
-            if counts[end] < least or gap < far * spread:
+            alone = nines and there[end] < 0 <= rest[end]
+            if counts[end] < least or (gap < far * spread and not alone):
                 break
             found.append((float(there[end]), int(counts[end])))
             there, counts = rest, np.delete(counts, end)
