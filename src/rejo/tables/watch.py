@@ -23,7 +23,9 @@ from rejo.tables.errors import TableError, shown
 
 BINS, FEWEST_IN_BIN = 16, 20  # of numbers, and training cells in each: more see less in small files
 SEEN = 100_000  # training cells that set the bins
-VALUES, FEWEST_OF_VALUE = 16, 5  # numbers with so few different values are compared value by value
+# Numbers with so few different values are compared value by value, if frequent ones are nearly all:
+# the others, taken together, are more in a new file, as they were chosen for being few.
+VALUES, FEWEST_OF_VALUE, MOST_CELLS = 16, 5, 0.9
 SAMPLE, OF_CHUNK = 20_000, 2_000  # rows of a file, and of a chunk: more see no fault better
 FEWEST_ROWS = 20  # a smaller file is judged row by row only
 # Chance of saying that an ordinary file drifts, over all its columns: the chi-square approximation
@@ -75,8 +77,9 @@ def bins_of_numbers(values: Floats, low: float, high: float) -> dict[str, Any]:
     there = values[~np.isnan(values)]
     seen = there[:: max(1, len(there) // SEEN)]
     different, counts = np.unique(seen, return_counts=True)
-    kept = different[counts >= FEWEST_OF_VALUE]
-    if len(different) <= VALUES and len(kept) > 1:
+    often = counts >= FEWEST_OF_VALUE
+    kept, most = different[often], counts[often].sum() >= MOST_CELLS * len(seen)
+    if len(different) <= VALUES and len(kept) > 1 and most:
         known = {"edges": kept.tolist(), "exact": True}
     else:
         n_bins = int(np.clip(len(seen) // FEWEST_IN_BIN, 4, BINS))
