@@ -35,7 +35,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks.tables import Report
 from rejo import ThresholdRejectClassifier
 from rejo.selection import (
-    Limit,
     RejectClassifierCV,
     TargetUnattainable,
     choose_model,
@@ -121,9 +120,7 @@ def rows_of(
     for target, limit, asked in targets:  # a margin adds another
         part = train
         if confidence is not None:
-            rate = "rejection_rate" if target == "review_budget" else "accepted_error_rate"
-            size = held_out_share(len(train), [Limit(target, rate, asked)], [1.0], confidence)
-            part = train[hold_out(len(train), size, SEED)[0]]
+            part = train[hold_out(len(train), held_out_share(len(train)), SEED)[0]]
         row = {
             "table": table, "split": split, "model": model, "confidence": confidence,
             "target": target if asked == limit else "max_error, 90 % sure", "limit": limit,
