@@ -402,7 +402,7 @@ def test_models_to_choose_from_are_compared(run, table):
     table().to_csv("t.csv", index=False)
     words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "-o", "m.rejo")
     names = "logistic-posterior,kernel-posterior"
-    code, out, _ = run("train", "t.csv", *words, "--model", names)
+    code, out, _ = run("train", "t.csv", *words, "--model", names, "--verbose")
     assert code == 0
     rows = re.findall(
         r"^  (\S+) +log loss ([\d.]+) +cost ([\d.]+) \(([\d.]+) to ([\d.]+)\)(.*)$", out,
@@ -432,7 +432,7 @@ def test_auto_leaves_slow_machines_out(run, table, monkeypatch):
     slow = replace(catalogue.METHODS["kernel-posterior"], max_samples=100)
     monkeypatch.setitem(catalogue.METHODS, "kernel-posterior", slow)
     table().to_csv("t.csv", index=False)
-    code, out, _ = run("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--id", "case")
+    code, out, _ = run("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--id", "case", "--verbose")
     assert code == 0
     assert re.search("Left out: kernel-posterior .*100 rows", out)
 

@@ -56,7 +56,7 @@ def same(one, other):
 
 
 def test_a_pattern_gives_a_model_that_all_commands_know(run, pieces):
-    code, out, err = run("train", "loans/*.parquet", *ASKED, "--review-budget", "0.2")
+    code, out, err = run("train", "loans/*.parquet", *ASKED, "--review-budget", "0.2", "--verbose")
     assert (code, err) == (0, "")
     assert "4,000 rows" in out
     assert "<- chosen" in out

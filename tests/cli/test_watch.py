@@ -177,7 +177,7 @@ def test_dates_can_be_kept(folder, tmp_path, capsys):
     model = tmp_path / "m.rejo"
     train = ["train", str(folder / "train.csv"), "--target", "state", "--review-budget", "0.2",
              "--same", "in default=default", "--model", "logistic", "-o", str(model)]  # fmt: skip
-    assert main([*train, "--keep", "applied"]) == 0
+    assert main([*train, "--keep", "applied", "--verbose"]) == 0
     assert "2 dates: born, applied" in capsys.readouterr().out
     assert main([*train, "--time", "applied", "--overwrite"]) == 0
     said = capsys.readouterr().out

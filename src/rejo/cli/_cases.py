@@ -39,10 +39,26 @@ class Cases(NamedTuple):
 
         return pd.Index(self.classes).get_indexer(self.y)
 
-    def counts(self) -> str:
-        """Classes with their numbers of cases."""
-        found = Counter(self.y.tolist())
-        return one_line(", ".join(f"{label} ({found[label]:,})" for label in self.classes))
+    @property
+    def counts(self) -> Counter[str]:
+        """Number of cases of each class."""
+        return Counter(self.y.tolist())
+
+    @property
+    def frame(self) -> Any:
+        """The features."""
+        return self.X
+
+    @property
+    def path(self) -> str:
+        """Where the table is."""
+        return str(self.table.path)
+
+
+def counted(cases: Any) -> str:
+    """Classes with their numbers of cases."""
+    counts = cases.counts
+    return one_line(", ".join(f"{label} ({counts[label]:,})" for label in cases.classes))
 
 
 def about_order(classes: Sequence[str]) -> str:

@@ -303,6 +303,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
                         "opening the model may take (default: 256 MB)"),
     "--repetitions": dict(type=integer(1), metavar="N"),
     "--json": dict(action="store_true", help="print the result as JSON"),
+    "--verbose": dict(action="store_true", help="also say how every column was read, and how the "
+                      "models compared"),
 }
 # fmt: on
 READING = (

@@ -10,6 +10,7 @@ from rejo.cli._cases import check_roles
 from rejo.cli._class_names import order_classes, sort_words
 from rejo.cli._files import CommandError
 from rejo.cli._options import reading
+from rejo.cli._training import Trained, review_label
 
 LARGE = 1 << 30  # bytes of a file from which it is streamed
 FEW, FEW_SHARE, SHARE = 100_000, 0.3, 0.1  # of the rows that are held out
@@ -48,15 +49,10 @@ class StreamedCases(NamedTuple):
     path: str
     n_learning: int  # rows with a class that are not held out
 
-
-class StreamedModel(NamedTuple):
-    """A fitted model, and how it was chosen."""
-
-    model: Any  # RejectClassifierCV
-    name: str
-    costs: dict[str, float]  # mean cost of a held-out row, of each model that was tried
-    left_out: dict[str, str]  # models that were not tried, and why
-    n_compared: int
+    @property
+    def frame(self) -> Any:
+        """The sample."""
+        return self.table.frame
 
 
 def check_options(arguments: Namespace) -> None:
@@ -134,18 +130,15 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
 
 
 def train_streamed(
-    cases: StreamedCases, target: Mapping[str, Any], arguments: Namespace, tell: Tell
-) -> StreamedModel:
+    cases: StreamedCases, encoder: Any, target: Mapping[str, Any], arguments: Namespace, tell: Tell
+) -> Trained:
     """Fit the models that are asked for, choose one on held-out rows, and settle it."""
     from sklearn.pipeline import Pipeline
 
-    from rejo.cli._training import REVIEW
     from rejo.estimators import STOP
     from rejo.selection import RejectClassifierCV
 
-    label = REVIEW
-    while label in cases.classes:
-        label += "_"
+    label = review_label(cases.classes)
     names = [name.strip() for name in arguments.model.split(",")]
     asked = MODELS if "auto" in names else tuple(dict.fromkeys(names))
     prices = _prices(cases, target)
@@ -165,10 +158,25 @@ def train_streamed(
         raise CommandError(f"--model {name}: {why}")
     costs = {name: _mean_cost(one, cases, prices) for name, one in learned.items()}
     best = min(costs, key=lambda name: costs[name])
-    pipeline = Pipeline([("encode", cases.encoder), ("model", learned[best].classifier)])
+    pipeline = Pipeline([("encode", encoder), ("model", learned[best].classifier)])
     search = RejectClassifierCV(pipeline, **target, random_state=arguments.seed)
-    model = cases.training.settle(search, pipeline, learned[best], cases.table.frame)
-    return StreamedModel(model, best, costs, left_out, len(learned[best].scored[STOP].k))
+    model = cases.training.settle(search, pipeline, learned[best], cases.frame)
+    at = "" if {"cost_of", "reject_cost"} & {*target} else f" (a review costs {DEFAULT_COST:g})"
+    n = len(learned[best].scored[STOP].k)
+    compared = [f"Mean cost of a case, on {n:,} held-out rows{at}:"]
+    for name, cost in sorted(costs.items(), key=lambda item: item[1]):
+        compared.append(f"  {name:<10}{cost:.4g}{'  <- chosen' if name == best else ''}")
+    compared += [f"  Left out: {name} ({why})." for name, why in left_out.items()]
+    unknown = "rejo evaluate cannot tell the rows of training from new ones: there are too many."
+    return Trained(
+        model, best, f"Model: {best}.", compared, [unknown], [],
+        {
+            "n_cases": cases.counts.total(),
+            "family": best,
+            "tried": [{"name": name, "cost": cost} for name, cost in costs.items()],
+            "left_out_models": left_out,
+        },
+    )  # fmt: skip
 
 
 def _prices(cases: StreamedCases, target: Mapping[str, Any]) -> Any:
@@ -211,17 +219,3 @@ def _mean_cost(learned: Any, cases: StreamedCases, prices: Any) -> float:
     (found,) = learned.cases(STOP, cases.training.layout, ())
     found = found if found.p is None else found.at_prices(prices)
     return mean_cost(found, prices).estimate
-
-
-def describe_streamed(found: StreamedModel, prices_given: bool) -> str:
-    """Say which model was chosen, and from which others."""
-    at = "" if prices_given else f", where an error costs 1 and a review {DEFAULT_COST:g}"
-    lines = [f"Mean cost of a case, on {found.n_compared:,} held-out rows{at}:"]
-    if len(found.costs) == 1:
-        lines = [f"Model: {found.name}."]
-    else:
-        for name, cost in sorted(found.costs.items(), key=lambda item: item[1]):
-            mark = "  <- chosen" if name == found.name else ""
-            lines.append(f"  {name:<10}{cost:.4g}{mark}")
-    lines += [f"  Left out: {name} ({why})." for name, why in found.left_out.items()]
-    return "\n".join(lines)

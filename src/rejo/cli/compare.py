@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rejo._io import without_password
 from rejo.catalogue import METHODS, ProblemSize, find, need_order
 from rejo.cli import _options as options
-from rejo.cli._cases import about_order, read_cases
+from rejo.cli._cases import about_order, counted, read_cases
 from rejo.cli._class_names import respelled
 from rejo.cli._files import CommandError, print_json
 
@@ -143,7 +143,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
             "more often, so no case is worth a review that costs more"
         )
     X, y = cases.X, cases.indices()
-    note = f"{cases.table.path}: {len(y):,} rows. Classes: {cases.counts()}."
+    note = f"{cases.table.path}: {len(y):,} rows. Classes: {counted(cases)}."
     order = [] if ordered else [about_order(cases.classes)]
     note = " ".join([note, *cases.notes, *order])
     if len(y) > arguments.max_rows:
