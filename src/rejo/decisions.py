@@ -174,10 +174,6 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     rejo.prices.price_matrix : Prices as people have them.
     rejo.ThresholdRejectClassifier : The same for any classifier.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.decisions import decide

@@ -301,10 +301,6 @@ def replicate(
     decode : From the labels of the replicas of a point back to its class.
     rejo.ReplicationClassifier : Does it all, around any binary classifier.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     Two points, one of each class.  The columns are the feature, the extension feature, the label

@@ -177,10 +177,6 @@ def replication_loss(
     loss : torch.Tensor
         A number, or of shape (...,) if ``reduction="none"``.
 
-    See Also
-    --------
-    rejo.replication.replica_costs : The costs.
-
     Examples
     --------
     Two points of class 0.  The first is below both boundaries; the second is above the first

@@ -166,7 +166,7 @@ def test_wrong_arguments_of_the_ordinal_risk_are_named(given_, error, message):
 def test_wrong_arguments_of_the_matrix_are_named():
     with pytest.raises(ValueError, match="lower"):
         metrics.reject_confusion_matrix([0, 1], [0, -1], reject_label=-1, lower=[0, 0])
-    with pytest.raises(TypeError, match=r"the labels cannot be sorted .* pass classes"):
+    with pytest.raises(TypeError, match="pass classes"):
         metrics.reject_confusion_matrix([0, "b"], [0, "b"], reject_label=-1)
     with pytest.raises(ValueError, match="sample_weight"):
         metrics.reject_confusion_matrix([0, 1], [0, 1], reject_label=-1, sample_weight=[1, -1])

@@ -51,10 +51,6 @@ def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     posterior : The true posteriors.
     bayes_rates : The best rates that a classifier can reach.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.datasets import make_synthetic_1

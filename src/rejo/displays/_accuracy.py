@@ -52,11 +52,6 @@ class AccuracyRejectDisplay(CurveDisplay):
     figure_ : matplotlib Figure
         Figure that holds them.
 
-    See Also
-    --------
-    rejo.metrics.accuracy_reject_curve : The numbers of a curve by ranking.
-    rejo.compare : Rows for :meth:`from_rows`.
-
     Examples
     --------
     >>> from rejo import RejoLinear

@@ -47,11 +47,6 @@ class ReviewBudgetDisplay(Display):
     figure_ : matplotlib Figure
         Figure that holds them.
 
-    See Also
-    --------
-    rejo.queue : The points in the order of review.
-    rejo.metrics.augrc : A measure of how well the order finds errors.
-
     Examples
     --------
     >>> import numpy as np

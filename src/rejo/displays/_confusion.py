@@ -49,10 +49,6 @@ class RejectConfusionDisplay(Display):
     figure_ : matplotlib Figure
         Figure that holds them.
 
-    See Also
-    --------
-    rejo.metrics.reject_confusion_matrix : The counts.
-
     Examples
     --------
     >>> from rejo.displays import RejectConfusionDisplay

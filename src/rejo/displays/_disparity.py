@@ -46,11 +46,6 @@ class DisparityDisplay(Display):
     figure_ : matplotlib Figure
         Figure that holds them.
 
-    See Also
-    --------
-    rejo.metrics.disparity_curve : The numbers.
-    rejo.RejectClassifierCV : Limit errors or reviews in each group.
-
     Examples
     --------
     >>> import numpy as np

@@ -65,10 +65,6 @@ class RejectRegionDisplay(Display):
     figure_ : matplotlib Figure
         Figure that holds them.
 
-    See Also
-    --------
-    sklearn.inspection.DecisionBoundaryDisplay : Regions without rejection.
-
     Examples
     --------
     >>> from rejo import RejoSVC

@@ -43,11 +43,6 @@ class ReliabilityDisplay(Display):
     figure_ : matplotlib Figure
         Figure that holds them.
 
-    See Also
-    --------
-    rejo.metrics.reliability_table : The numbers.
-    sklearn.calibration.CalibrationDisplay : The same without intervals and weights.
-
     Examples
     --------
     >>> from rejo import RejoLinear

@@ -47,11 +47,6 @@ class RiskCurveDisplay(CurveDisplay):
     figure_ : matplotlib Figure
         Figure that holds them.
 
-    See Also
-    --------
-    rejo.compare : Rows for :meth:`from_rows`.
-    rejo.datasets.bayes_risk : The best possible risk on the synthetic problems.
-
     Examples
     --------
     >>> from rejo.displays import RiskCurveDisplay

@@ -17,8 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from rejo._html import table_html
+from rejo._io import percent
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import floats, forced_outcomes, integer, labels, number, of_forced
+from rejo.metrics._labels import (
+    check_sureness,
+    floats,
+    forced_outcomes,
+    integer,
+    labels,
+    number,
+    of_forced,
+)
 from rejo.metrics._tally import share
 from rejo.metrics.intervals import Interval, wilson_limits
 
@@ -73,10 +82,8 @@ class DisparityCurve(NamedTuple):
         The gap minus that between the same two groups if every case were decided. Reviews widen
         the gap beyond chance where ``change_low > 0``; the interval allows for the choice of two
         groups, but not for the choice of a share.
-    min_cases : int
-        Decided cases that a group needs to enter the gap.
-    confidence : float
-        Of all intervals.
+    min_cases, confidence
+        As they were given.
     """
 
     groups: NDArray[Any]
@@ -112,7 +119,7 @@ class DisparityCurve(NamedTuple):
             "high": self.gap_high,
         }
         title = f"Gap in accuracy between {len(self.groups)} groups, with limits of the gap"
-        notes = [f"Limits at a confidence of {_percent(self.confidence)}."]
+        notes = [f"Limits at a confidence of {percent(self.confidence)}."]
         return table_html(title, columns, shares=columns.keys(), notes=notes)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -134,14 +141,14 @@ class DisparityCurve(NamedTuple):
         """Say what becomes of the gap at the share of reviews that is closest to this one."""
         number("share", share, 0, 1)
         s = int(np.abs(self.share - share).argmin())
-        start = f"With {_percent(self.share[s])} of the cases in review"
+        start = f"With {percent(self.share[s])} of the cases in review"
         b, w = int(self.best[s]), int(self.worst[s])
         if b < 0:
             return f"{start}, fewer than two groups have {self.min_cases} decided cases."
         change = Interval(*(float(v[s]) for v in (self.change, self.change_low, self.change_high)))
         return (
-            f"{start}, decisions are right for {_percent(self.accuracy[s, b])} of "
-            f"{self.groups[b]!s} and {_percent(self.accuracy[s, w])} of {self.groups[w]!s}: a gap "
+            f"{start}, decisions are right for {percent(self.accuracy[s, b])} of "
+            f"{self.groups[b]!s} and {percent(self.accuracy[s, w])} of {self.groups[w]!s}: a gap "
             f"of {_points(self.gap[s])} points ({_points(self.gap_low[s])} to "
             f"{_points(self.gap_high[s])}). If every case were decided, it would be "
             f"{_points(self.gap[s] - change.estimate)}: {verdict(change)}."
@@ -191,10 +198,6 @@ def disparity_curve(
     rejo.displays.DisparityDisplay : Draw the curve.
     rejo.RejectClassifierCV : Limit errors or reviews in each group.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> import numpy as np
@@ -216,13 +219,8 @@ def disparity_curve(
     found = forced_outcomes(y_true, y_pred)
     n = len(found.true)
     codes, names = _coded(group, n)
-    score = floats("sureness", sureness)
-    if score.shape != (n,):
-        raise ValueError(f"sureness must have shape ({n},) like y_true, got {score.shape}")
-    if not np.isfinite(score).all():
-        raise ValueError("sureness contains NaN or infinity")
     min_cases = integer("min_cases", min_cases, 1)
-    score = np.where(_mask(reviewed, n), -np.inf, score)
+    score = np.where(_mask(reviewed, n), -np.inf, check_sureness(sureness, n))
     order = np.argsort(score, kind="stable")
     sizes = _sizes(score[order], _checked_shares(shares))
 
@@ -281,12 +279,10 @@ def accuracy_gap(
 ) -> AccuracyGap:
     """Gap between the best and the worst group, and what reviews add to it, from counts.
 
-    The interval of the gap is from Wilson's intervals of all groups, each at a confidence that lets
-    all of them hold together: the best group is at least as good as the highest lower limit, the
-    worst at most as good as the lowest upper limit. The change is that of two groups which the data
-    chose, so its interval is at a confidence that lets it hold for every two of them. Its variance
-    is that of a ratio, with one case added to each of the four counts: a group without a wrong
-    decision is not known to be without errors.
+    The interval of the gap is from Wilson's intervals of all groups, at a confidence that lets all
+    of them hold together. The data chose the two groups, so the interval of the change is at a
+    confidence that lets it hold for every two. Its variance is that of a ratio, with one case added
+    to each of the four counts: a group without a wrong decision is not known to be without errors.
 
     Parameters
     ----------
@@ -328,8 +324,8 @@ def accuracy_gap(
     before = float(f[v] / n[v] - f[b] / n[b])  # exactly the gap if nothing is reviewed
     change = gap - before
     variance = _variance(n, r, w, f)
-    error_of_change = float(np.sqrt((variance[b] + variance[v]) / worth))
-    half = _quantile(confidence, G * (G - 1) // 2) * error_of_change
+    z = ndtri(1 - (1 - confidence) / (G * (G - 1)))  # of intervals for all pairs, together
+    half = float(z * np.sqrt((variance[b] + variance[v]) / worth))
     return AccuracyGap(
         int(judged[b]),
         int(judged[v]),
@@ -369,11 +365,6 @@ def _variance(n: Indices, r: Indices, w: Indices, f: Indices) -> Floats:
     return np.asarray(squares / (cases * cases))
 
 
-def _quantile(confidence: float, n_intervals: int) -> float:
-    """Half-width, in standard errors, of intervals that hold together with this confidence."""
-    return float(ndtri(1 - (1 - confidence) / (2 * n_intervals)))
-
-
 def _limits(
     right: Indices, decided: Indices, confidence: float, worth: float = 1.0
 ) -> tuple[Floats, Floats]:
@@ -407,10 +398,8 @@ def _mask(reviewed: Any, n: int) -> Mask:
         return np.zeros(n, dtype=bool)
     mask = np.asarray(reviewed)
     if mask.shape != (n,) or mask.dtype != bool:
-        raise ValueError(
-            f"reviewed must be True or False for each of the {n} cases, got shape {mask.shape} of "
-            f"{mask.dtype}"
-        )
+        what = f"shape {mask.shape} of {mask.dtype}"
+        raise ValueError(f"reviewed must be True or False for each of the {n} cases, got {what}")
     return mask
 
 
@@ -424,12 +413,8 @@ def _coded(group: Any, n: int) -> tuple[Indices, NDArray[Any]]:
     if len({isinstance(name, str) for name in names}) == 1:
         names.sort()
     place = {name: g for g, name in enumerate(names)}
-    array = np.asarray(names, dtype=None if values.dtype != object else object)
-    return np.array([place[value] for value in listed], dtype=np.intp), array
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f} %"
+    codes = np.array([place[value] for value in listed], dtype=np.intp)
+    return codes, np.asarray(names, dtype=object if values.dtype == object else None)
 
 
 def _points(difference: float) -> str:
