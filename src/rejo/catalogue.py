@@ -67,7 +67,6 @@ class Method:
     standard: bool = False  # in compare("standard") and `rejo compare`
     multiclass: bool = True  # takes more than two classes
     unordered: bool = False  # classes may have no order
-    posteriors: bool = False  # has predict_proba, at least for two classes
     least_classes: int = 2  # with fewer, it is the same as another method
     max_samples: int | None = None  # above this, too slow to be tried unless asked for by name
     max_features: int | None = None  # the same
@@ -233,18 +232,15 @@ def _blend(problem: ProblemSize) -> Built:
 
 # ---- rivals --------------------------------------------------------------------------------
 
-_WAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "cutoffs": ("two cut-offs", {"posteriors": True}),
-    "pair": ("two classifiers", {}),
-    "posterior": (
-        "posteriors and prices",
-        {"unordered": True, "posteriors": True},
-    ),
-    "class": ("a threshold for each class", {"unordered": True, "posteriors": True}),
+_WAYS = {
+    "cutoffs": "two cut-offs",
+    "pair": "two classifiers",
+    "posterior": "posteriors and prices",
+    "class": "a threshold for each class",
 }
 
 
-def _rival(learner: Method, way: str, **options: Any) -> Method:
+def _rival(learner: Method, way: str, standard: bool = False) -> Method:
     """Return a rival around the ordinary classifier of a learner, tuned on the same grid."""
 
     def build(problem: ProblemSize) -> Built:
@@ -263,13 +259,12 @@ def _rival(learner: Method, way: str, **options: Any) -> Method:
             model = TwoClassifierReject(plain)
         return Built(model, {f"estimator__{key.removeprefix(inside)}": grid[key] for key in grid})
 
-    label, traits = _WAYS[way]
-    traits = traits | {"unordered": way in ("posterior", "class")}
     return Method(
         name=f"{learner.name}-{way}",
-        label=f"{learner.label.partition(',')[0]}, {label}",
+        label=f"{learner.label.partition(',')[0]}, {_WAYS[way]}",
         build=build,
-        **(traits | options),
+        standard=standard,
+        unordered=way in ("posterior", "class"),
     )
 
 
@@ -290,7 +285,7 @@ def _embedded(problem: ProblemSize) -> Built:
 _LEARNERS = (
     Method(
         name="logistic", label="logistic regression, data replication", build=_logistic,
-        trained=True, posteriors=True,
+        trained=True,
     ),
     Method(
         name="svm", label="SVM, data replication", build=_svm, trained=True,
@@ -298,66 +293,61 @@ _LEARNERS = (
     ),
     Method(
         name="mlp", label="neural network, data replication", build=_mlp,
-        trained=True, standard=True, posteriors=True, max_samples=5_000, max_features=200,
+        trained=True, standard=True, max_samples=5_000, max_features=200,
     ),
     Method(
         name="boosting", label="gradient boosting, data replication", build=_boosting,
-        trained=True, posteriors=True, max_samples=100_000 if BOOST else 5_000,
+        trained=True, max_samples=100_000 if BOOST else 5_000,
         max_features=1_000 if BOOST else 200,
     ),
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",
         build=_kernel_logistic, trained=True, standard=True, max_samples=10_000,
-        posteriors=True,
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS
-_BY_POSTERIORS: dict[str, Any] = {"trained": True, "posteriors": True, "blended": True}
+_BLENDED: dict[str, Any] = {"trained": True, "blended": True}
 _POSTERIORS = (
     Method(
         name="logistic-posterior", label="logistic regression, posteriors and prices",
-        build=_by_posteriors(_multinomial), unordered=True,
-        standard=True, **_BY_POSTERIORS,
+        build=_by_posteriors(_multinomial), unordered=True, standard=True, **_BLENDED,
     ),
     Method(
         name="ordinal-posterior", label="ordinal logistic regression, posteriors and prices",
-        build=_by_posteriors(_cumulative), least_classes=3, **_BY_POSTERIORS,
+        build=_by_posteriors(_cumulative), least_classes=3, **_BLENDED,
     ),
     Method(
         name="kernel-posterior", label="kernel logistic regression, posteriors and prices",
         build=_by_posteriors(_kernel), unordered=True, max_samples=10_000,
-        standard=True, **_BY_POSTERIORS,
+        standard=True, **_BLENDED,
     ),
     Method(
         name="ordinal-kernel-posterior",
         label="ordinal kernel logistic regression, posteriors and prices",
-        build=_by_posteriors(_cumulative_kernel), least_classes=3, max_samples=10_000,
-        **_BY_POSTERIORS,
+        build=_by_posteriors(_cumulative_kernel), least_classes=3, max_samples=10_000, **_BLENDED,
     ),
     Method(
         name="mlp-posterior", label="neural network, posteriors and prices",
-        build=_by_posteriors(_network), unordered=True,
-        standard=True, max_samples=5_000, max_features=200,
-        **_BY_POSTERIORS,
+        build=_by_posteriors(_network), unordered=True, standard=True, max_samples=5_000,
+        max_features=200, **_BLENDED,
     ),
     Method(
         name="boosting-posterior", label="gradient boosting, posteriors and prices",
-        build=_by_posteriors(_trees), unordered=True,
-        standard=True, **_BY_POSTERIORS,
+        build=_by_posteriors(_trees), unordered=True, standard=True, **_BLENDED,
     ),
     Method(
         name="forest-posterior", label="random forest, posteriors and prices",
         build=_by_posteriors(_forest), unordered=True, max_samples=30_000,
-        standard=True, **_BY_POSTERIORS,
+        standard=True, **_BLENDED,
     ),
 )  # fmt: skip
 _BLEND = Method(
     name="blend", label="mean of the posteriors of several models, and prices", build=_blend,
-    trained=True, unordered=True, posteriors=True,
+    trained=True, unordered=True,
 )  # fmt: skip
 
 _RIVALS = (
-    _rival(_SVM, "cutoffs", standard=True, posteriors=False),
+    _rival(_SVM, "cutoffs", standard=True),
     _rival(_SVM, "pair", standard=True),
     _rival(_SVM, "posterior", standard=True),
     _rival(_SVM, "class"),
@@ -446,10 +436,6 @@ def standard_methods(
         The methods, unfitted.
     param_grids : dict of {name: grid}
         For ``GridSearchCV``, or ``param_grids`` of :func:`~rejo.compare`.
-
-    See Also
-    --------
-    rejo.compare : Compare them, with ``estimators="standard"``.
 
     Examples
     --------

@@ -10,15 +10,6 @@ it counts classes, replicas and boundaries from 0.
 With K classes there are ``Q = 2 (K - 1)`` replicas; without rejection (plain
 ordinal classification) ``Q = K - 1``.  The number of positive replicas of a
 point, its *count* in ``0..Q``, is the output of a classifier, which ``decode`` reads.
-
->>> replica_labels(3)
-array([[-1., -1., -1., -1.],
-       [ 1.,  1., -1., -1.],
-       [ 1.,  1.,  1.,  1.]])
->>> replica_costs(3, reject_cost=0.2)
-array([[0.2, 0.8, 0.8, 0.8],
-       [0.8, 0.2, 0.2, 0.8],
-       [0.8, 0.8, 0.8, 0.2]])
 """
 
 from numbers import Integral, Real
@@ -63,8 +54,6 @@ def replica_labels(n_classes: int, reject: bool = True) -> Floats:
 
     Examples
     --------
-    Two boundaries between the classes 0 and 1, and two between 1 and 2:
-
     >>> from rejo.replication import replica_labels
     >>> replica_labels(3)
     array([[-1., -1., -1., -1.],
@@ -142,8 +131,6 @@ def loss_from_costs(costs: ArrayLike) -> Floats:
 
     Examples
     --------
-    Two classes: an error costs 1 and a rejection 0.2.
-
     >>> from rejo.replication import loss_from_costs, replica_costs
     >>> loss_from_costs(replica_costs(2, reject_cost=0.2))
     array([[0. , 0.2, 1. ],
@@ -167,13 +154,8 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     Returns
     -------
     costs : ndarray of shape (n_classes, n_replicas)
-        ``abs(loss[k, q + 1] - loss[k, q])``.
-
-    Raises
-    ------
-    ValueError
-        If a row does not fall to 0 at its own class and rise after it: such a loss is not
-        a sum of costs over boundaries.
+        ``abs(loss[k, q + 1] - loss[k, q])``.  Each row must fall to 0 at its own class and rise
+        after it: other losses are not sums of costs over boundaries.
 
     Examples
     --------
@@ -264,8 +246,7 @@ def replicate(
 ) -> Any:
     """Build the replicated training set, for any binary classifier with sample weights.
 
-    The method is from :footcite:t:`cardoso2007`, and with a reject option from
-    :footcite:t:`sousa2013`.
+    See :footcite:t:`cardoso2007` and, with a reject option, :footcite:t:`sousa2013`.
 
     Parameters
     ----------
@@ -298,7 +279,6 @@ def replicate(
 
     See Also
     --------
-    decode : From the labels of the replicas of a point back to its class.
     rejo.ReplicationClassifier : Does it all, around any binary classifier.
 
     Examples
