@@ -258,9 +258,9 @@ def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="X must"):
         posterior("synthetic_1", [0, 0])
     for cost in (0, 0.6, float("nan")):
-        with pytest.raises(ValueError, match=r"at most 0\.5, since synthetic_1 has 2 classes"):
+        with pytest.raises(ValueError, match="reject_cost"):
             bayes_risk("synthetic_1", cost)
-    with pytest.raises(ValueError, match=r"at most 0\.8, since synthetic_3 has 5 classes"):
+    with pytest.raises(ValueError, match=r"reject_cost .* 0\.8"):
         bayes_risk("synthetic_3", 0.81)
     with pytest.raises(TypeError, match="reject_cost"):
         bayes_risk("synthetic_1", "0.2")

@@ -12,12 +12,13 @@ ordinal classification) ``Q = K - 1``.  The number of positive replicas of a
 point, its *count* in ``0..Q``, is the output of a classifier, which ``decode`` reads.
 """
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejo._errors import integer
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 
@@ -104,8 +105,8 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
             f"{reject_cost!r}. Above 0.5 the two edges of a reject region would change places; a "
             "ThresholdRejectClassifier takes up to 1 - 1/n_classes."
         )
-    if s is not None and not (isinstance(s, Integral) and s >= 1):
-        raise ValueError(f"s must be an integer of at least 1, or None for all classes; got {s!r}.")
+    if s is not None:
+        integer("s", s, 1)
     k, q, j = _classes_and_replicas(n_classes, reject_cost is not None)
     if reject_cost is None:
         costs = np.ones((k.size, q.size))
@@ -221,7 +222,7 @@ def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot"
            [1., 1., 0.],
            [1., 1., 1.]])
     """
-    _check_integer("n_replicas", n_replicas, 1)
+    integer("n_replicas", n_replicas, 1)
     if not (isinstance(h, Real) and 0 < h < np.inf):
         raise ValueError(f"h must be a positive finite number; got {h!r}.")
     if coding == "onehot":
@@ -399,7 +400,7 @@ def _free_name(j: int, taken: Any) -> str:
 
 def _classes_and_replicas(n_classes: int, reject: bool) -> tuple[Any, Any, Any]:
     """Classes k (K, 1), replicas q (Q,) and the class j (Q,) just below boundary q."""
-    _check_integer("n_classes", n_classes, 2)
+    integer("n_classes", n_classes, 2)
     k, q = np.arange(n_classes)[:, None], np.arange((n_classes - 1) * (2 if reject else 1))
     return k, q, q // 2 if reject else q
 
@@ -428,8 +429,3 @@ def _as_costs(costs: ArrayLike) -> Floats:
     if not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise ValueError(f"costs must be finite and not negative; got {costs.tolist()}.")
     return costs
-
-
-def _check_integer(name: str, value: object, least: int) -> None:
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")

@@ -1,12 +1,11 @@
 """The four synthetic problems of the paper."""
 
-from numbers import Integral
-
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rejo._errors import integer
 from rejo._typing import Floats
 
 # SyntheticI and III: the limits between the zones of alpha. Zones of one class and zones of
@@ -165,7 +164,7 @@ def _draw_zones(n_samples: int, seed: Seed, cuts: tuple[float, ...]) -> Sample:
     Zone z lies below ``cuts[z]``. An even zone belongs to class z / 2. An odd zone, from a to b,
     lies between the classes (z - 1) / 2 and (z + 1) / 2: the upper one if uniform(a, b) < alpha.
     """
-    n_samples = checked_size(n_samples)
+    n_samples = integer("n_samples", n_samples, 1)
     rng = check_random_state(seed)
     X = rng.uniform(size=(n_samples, 2))
     alpha = alpha_of(X)
@@ -177,18 +176,9 @@ def _draw_zones(n_samples: int, seed: Seed, cuts: tuple[float, ...]) -> Sample:
 
 def _draw_clouds(n_samples: int, seed: Seed, n_classes: int) -> Sample:
     """Draw points (n, 2) of Gaussian clouds of equal size, and their class indices (n,)."""
-    n_samples = checked_size(n_samples)
+    n_samples = integer("n_samples", n_samples, 1)
     rng = check_random_state(seed)
     k = rng.permutation(np.resize(np.arange(n_classes), n_samples))
     column = k[:, None]  # (n_samples, 1)
     X = np.take(MEANS, column) + np.take(DEVIATIONS, column) * rng.normal(size=(n_samples, 2))
     return X + rng.uniform(*SHIFT, size=X.shape) * (column < N_SHIFTED), k.astype(np.int64)
-
-
-def checked_size(n: int, name: str = "n_samples") -> int:
-    """Return a number of cases to draw; refuse anything but a positive integer."""
-    if isinstance(n, bool) or not isinstance(n, Integral):
-        raise TypeError(f"{name} must be an integer, got {n!r}")
-    if n < 1:
-        raise ValueError(f"{name} must be positive, got {n!r}")
-    return int(n)

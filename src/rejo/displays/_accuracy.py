@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import choice
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
-from rejo.displays._curves import RANKING, Curve, CurveDisplay, check_choice, draw_legend
+from rejo.displays._curves import RANKING, Curve, CurveDisplay, draw_legend
 from rejo.displays._inputs import column, described, rank
 from rejo.displays.style import percent
 from rejo.metrics import accuracy_reject_curve, bootstrap_interval
@@ -105,7 +106,7 @@ class AccuracyRejectDisplay(CurveDisplay):
             rejection rate, wherever at least two of them reach it.
         %bayes, ax
         """
-        check_choice("accuracy", accuracy, tuple(YLABELS))
+        choice("accuracy", accuracy, YLABELS)
         y = "accepted_accuracy" if accuracy == "accepted" else "E"
         curves, label = curves_from_rows(rows, "R", y, band)
         if accuracy == "overall":
@@ -190,7 +191,7 @@ class AccuracyRejectDisplay(CurveDisplay):
         return display.plot(ax=ax)
 
     def _plot(self, ax: "Axes | None") -> None:
-        check_choice("accuracy", self.accuracy, tuple(YLABELS))
+        choice("accuracy", self.accuracy, YLABELS)
         ax, _ = self._draw(ax)
         percent(ax.xaxis)
         percent(ax.yaxis)

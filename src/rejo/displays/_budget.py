@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from rejo._typing import Floats
 from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
-from rejo.displays._inputs import column, described, rank
+from rejo.displays._inputs import column, described, rank, rejected_first
 from rejo.displays.style import Display, from_zero, percent, sober
 from rejo.metrics import accuracy_reject_curve
 
@@ -124,8 +124,7 @@ class ReviewBudgetDisplay(Display):
             n_rejected = int(mask.sum())
             # Otherwise the curve raises the error.
             if score.shape == mask.shape and np.isfinite(score).all():
-                pairs = np.column_stack([~mask, score])
-                score = np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+                score = rejected_first(mask, score)
         # A reviewed point is a rejected one that counts as right.
         curve = accuracy_reject_curve(true, y_pred, score, accuracy="overall")
         display = cls(

@@ -148,10 +148,8 @@ class RejectConfusionDisplay(Display):
             lower=lower,
             sample_weight=sample_weight,
         )
-        if classes is None:
-            decided = found.pred[~found.rejected]
-            classes = np.array(sorted({*found.true.tolist(), *decided.tolist()}))
-        display = cls(matrix=matrix, classes=np.asarray(classes), ordinal=lower is not None)
+        classes = np.array(found.coded(classes)[0]) if classes is None else np.asarray(classes)
+        display = cls(matrix=matrix, classes=classes, ordinal=lower is not None)
         return display.plot(ax=ax)
 
     @property

@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import choice
 from rejo._html import table_html
 from rejo._typing import Floats
-from rejo.metrics._labels import Weights, check_sureness, choice, forced_outcomes, of_forced, shares
+from rejo.metrics._labels import Weights, check_sureness, forced_outcomes, of_forced, shares
 
 Share = Literal["accepted", "overall"]
 SHARES = ("accepted", "overall")

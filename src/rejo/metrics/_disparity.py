@@ -16,18 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._errors import integer, number
 from rejo._html import table_html
 from rejo._io import percent
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import (
-    check_sureness,
-    floats,
-    forced_outcomes,
-    integer,
-    labels,
-    number,
-    of_forced,
-)
+from rejo.metrics._labels import check_sureness, floats, forced_outcomes, labels, of_forced
 from rejo.metrics._tally import share
 from rejo.metrics.intervals import Interval, wilson_limits
 

@@ -1,6 +1,6 @@
 """Which decisions are right, and which are rejections; checks of labels, weights and numbers."""
 
-from numbers import Integral, Number, Real
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,31 +225,6 @@ def check_sureness(sureness: ArrayLike, n_samples: int) -> Floats:
     if not np.isfinite(score).all():
         raise ValueError("sureness contains NaN or infinity")
     return score
-
-
-def number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number between two limits, inclusive if they are finite."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not (low <= float(value) <= high and np.isfinite(float(value))):
-        limits = f"between {low:g} and {high:g}" if np.isfinite(high) else f"at least {low:g}"
-        raise ValueError(f"{name} must be {limits}, got {value!r}")
-    return float(value)
-
-
-def integer(name: str, value: Any, low: int) -> int:
-    """Return an integer that is not below a limit."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value!r}")
-    return int(value)
-
-
-def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
-    if value not in options:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")
-    return str(value)
 
 
 def _rejected(pred: NDArray[Any], reject_label: Any) -> Mask:

@@ -6,19 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._docs import shared_parameters
+from rejo._errors import choice, integer
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import (
-    SHARED,
-    Weights,
-    choice,
-    floats,
-    integer,
-    labels,
-    positions,
-    shares,
-    weights,
-)
+from rejo.metrics._labels import SHARED, Weights, floats, labels, positions, shares, weights
 from rejo.metrics.intervals import wilson_limits
 
 LEAST = float(np.finfo(np.float64).eps)  # of a posterior in log_loss, as in scikit-learn

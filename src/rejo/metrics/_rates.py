@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo.metrics._labels import (
-    Weights,
-    agree,
-    described,
-    labels,
-    number,
-    outcomes,
-    shares,
-)
+from rejo._errors import number
+from rejo.metrics._labels import Weights, agree, described, labels, outcomes, shares
 from rejo.metrics._tally import Tally, tally
 from rejo.prices import case_costs
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
+from rejo._errors import number
 from rejo._typing import Floats
-from rejo.metrics._labels import number
 from rejo.metrics.intervals import check_counts, check_level
 
 _HALVINGS = 40  # of the range in which a bound is looked for

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._errors import integer, number
 from rejo._html import table_html
 from rejo._state import check_fields, figure, storable
 from rejo._typing import Floats
-from rejo.metrics._labels import described, integer, labels, number
+from rejo.metrics._labels import described, labels
 from rejo.metrics._rates import count_labels
 
 T = TypeVar("T")
@@ -92,7 +93,7 @@ def wilson_interval(
     0.020 (0.006 to 0.070)
     """
     k, n = check_counts("successes", successes, n_samples)
-    m = n if n_effective is None else number("n_effective", n_effective, 0, np.inf)
+    m = n if n_effective is None else number("n_effective", n_effective, 0)
     if n == 0:
         check_level(confidence)
         return Interval(float("nan"), 0.0, 1.0)
