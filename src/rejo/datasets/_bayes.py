@@ -34,15 +34,7 @@ _NAMES = sorted([*_CUTS, *_N_CLOUDS])
 
 
 class BayesRates(NamedTuple):
-    """Rates of the Bayes rule, as fractions of all points.
-
-    Parameters
-    ----------
-    rejection_rate, error_rate : float
-        Fractions of all points that are rejected, and that are decided wrongly.
-    risk : float
-        ``reject_cost * rejection_rate + error_rate``.
-    """
+    """Rates of the Bayes rule, as fractions of all points, and ``risk = reject_cost * R + E``."""
 
     rejection_rate: float
     error_rate: float

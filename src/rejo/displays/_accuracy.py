@@ -46,13 +46,6 @@ class AccuracyRejectDisplay(CurveDisplay):
         Right decisions as a share of the accepted points, or ``1 - E``, where rejections count as
         right, as in the paper.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
     Examples
     --------
     >>> from rejo import RejoLinear
@@ -93,18 +86,13 @@ class AccuracyRejectDisplay(CurveDisplay):
     ) -> Self:
         """Plot results of methods that were refitted for each reject cost.
 
+        A point of a curve is the mean accuracy, and the mean R, over the runs at one reject cost.
+        For the band, runs are compared at the same rejection rate, where at least two reach it.
+
         Parameters
         ----------
         %rows
-        accuracy : {"accepted", "overall"}, default="accepted"
-            The column ``accepted_accuracy``, or ``1 - E``. A point of the curve is the mean
-            accuracy, and the mean R, over the runs at one reject cost. Runs that accept nothing
-            have no accepted accuracy and are left out.
-        band : {"deviation", "quantiles", None}, default="deviation"
-            One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
-            which suits bootstrap samples; ``None`` for no band. Runs are compared at the same
-            rejection rate, wherever at least two of them reach it.
-        %bayes, ax
+        %accuracy, band, bayes, ax
         """
         choice("accuracy", accuracy, YLABELS)
         y = "accepted_accuracy" if accuracy == "accepted" else "E"
@@ -130,9 +118,6 @@ class AccuracyRejectDisplay(CurveDisplay):
         ax: "Axes | None" = None,
     ) -> Self:
         """Rank the points by the sureness of one fitted classifier, and plot.
-
-        The classifier keeps its own reject cost: this shows how well it ranks, not how a classifier
-        trained for another cost would do.
 
         Parameters
         ----------

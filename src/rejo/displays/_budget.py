@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 class ReviewBudgetDisplay(Display):
     """Errors left against reviews done, when the most doubtful points are reviewed first.
 
-    Reviews are assumed to be right. The curve starts at the error rate of a classifier that decides
-    everything and ends at 0, when everything is reviewed. Reviews in random order follow the
-    straight line; the ideal order finds an error in every review until none is left. Where points
-    are equally doubtful, the curve is straight.
-
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
+    Reviews are assumed to be right. Reviews in random order follow the straight line; the ideal
+    order finds an error in every review until none is left. Where points are equally doubtful, the
+    curve is straight.
 
     Parameters
     ----------
@@ -39,13 +36,6 @@ class ReviewBudgetDisplay(Display):
         How many of them the classifier itself rejects; marked on the curve.
     name : str, default="classifier"
         What the legend calls it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
 
     Examples
     --------

@@ -26,8 +26,6 @@ class RejectConfusionDisplay(Display):
 
     Blue is right, grey is sent to review, vermilion is wrong; a deeper colour is a larger share.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
-
     Parameters
     ----------
     matrix : ndarray of shape (K, K + 1) or (K, 2 K - 1)
@@ -44,10 +42,6 @@ class RejectConfusionDisplay(Display):
         What is written in the cells.
     shares_ : ndarray of the shape of ``matrix``
         Shares of each true class; 0 in the row of a class without points.
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
 
     Examples
     --------

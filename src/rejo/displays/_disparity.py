@@ -33,19 +33,10 @@ class DisparityDisplay(Display):
     the label of the axis says so. With ``show="gap"``: the gap between the best and the worst
     group, its interval, and the gap between the same two groups if every case were decided.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
-
     Parameters
     ----------
     curve : DisparityCurve
         From :func:`rejo.metrics.disparity_curve`.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
 
     Examples
     --------

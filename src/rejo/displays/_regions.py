@@ -34,8 +34,6 @@ class RejectRegionDisplay(Display):
     reject regions (grey, hatched) between them. The edges are the lines ``f_q(x) = 0``. For a
     classifier without such scores, the decisions on the grid are drawn.
 
-    Use :meth:`from_estimator` to make one.
-
     Parameters
     ----------
     xx0, xx1 : ndarray of shape (grid_resolution, grid_resolution)
@@ -60,10 +58,6 @@ class RejectRegionDisplay(Display):
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
         Number of positive scores at each point of the grid, 0 to ``n_boundaries``. With rejection,
         an even number 2k means class k and an odd one a rejection. Without scores: the decisions.
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
 
     Examples
     --------

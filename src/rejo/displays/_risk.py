@@ -32,20 +32,11 @@ class RiskCurveDisplay(CurveDisplay):
     The risk is ``reject_cost * R + E``, where a wrong decision costs 1. Where a curve lies above
     the dotted line, it would be cheaper to reject everything.
 
-    Use :meth:`from_rows` to make one.
-
     Parameters
     ----------
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
     %bayes, band_label, operating_point
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
 
     Examples
     --------

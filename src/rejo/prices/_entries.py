@@ -153,28 +153,29 @@ def _from_csv(path: Path) -> Iterator[Entry]:
             written = cell.strip().replace(",", ".") if sep == ";" else cell.strip()
             if not written:
                 continue
-            place = f"row {true!r}, column {column!r}"
             try:
                 price = float(written)
             except ValueError:
+                place = f"row {true!r}, column {column!r}"
                 fail(f"{place}: {cell.strip()!r:.40} is not a number", where=where)
-            if j == review:
-                yield checked_entry("review", (true,), price, place, where)
-            else:
-                yield checked_entry("pair", (true, column), price, place, where)
+            yield cell_entry(true, None if j == review else column, price, where)
 
 
 def _from_frame(frame: Any) -> Iterator[Entry]:
     values = np.asarray(frame, dtype=object)
     for i, true in enumerate(frame.index.tolist()):
         for j, decided in enumerate(frame.columns.tolist()):
-            value, place = values[i, j], f"row {true!r}, column {decided!r}"
-            if value is None or value != value:
-                continue
-            if isinstance(decided, str) and decided == "review":
-                yield checked_entry("review", (true,), value, place)
-            else:
-                yield checked_entry("pair", (true, decided), value, place)
+            value = values[i, j]
+            if value is not None and value == value:
+                review = isinstance(decided, str) and decided == "review"
+                yield cell_entry(true, None if review else decided, value)
+
+
+def cell_entry(true: Any, decided: Any, value: Any, where: str | None = None) -> Entry:
+    """An entry of a table; ``None`` is the column of the review."""
+    if decided is None:
+        return checked_entry("review", (true,), value, f"row {true!r}, column 'review'", where)
+    return checked_entry("pair", (true, decided), value, f"row {true!r}, column {decided!r}", where)
 
 
 def _entry(key: re.Match[str], value: Any) -> Entry:
