@@ -28,15 +28,9 @@ def is_arrow(X: Any) -> bool:
 def frame_like(X: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
     """Put columns into a frame of the kind that ``X`` is; one of pandas if it is none.
 
-    Parameters
-    ----------
-    X : object
-        What the columns are about.
-    columns : dict of str to array of shape (n_rows,)
-        A masked array has missing values, and so has an array of objects where it is ``None``.
-    rows : array of int of shape (n_rows,), default=None
-        Which rows of ``X`` these are; ``None``: all.  A frame of pandas has the index of ``X``
-        there, or else the positions; others have the positions as their first column.
+    A masked array has missing values, and so has an array of objects where it is ``None``.
+    ``rows`` says which rows of ``X`` these are; ``None``: all.  A frame of pandas has the index of
+    ``X`` there, or else the positions; others have the positions as their first column.
     """
     index: Any = np.arange(len(next(iter(columns.values())))) if rows is None else np.asarray(rows)
     if is_polars(X):

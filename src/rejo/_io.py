@@ -177,26 +177,8 @@ class WholeFile:
     permissions of the file that it replaces, or those of any new file. Symbolic links are followed.
     Pipes and devices, which cannot be replaced, are written to directly.
 
-    Parameters
-    ----------
-    path : str or path-like
-    overwrite : bool, default=False
-        Replace a file that exists. If false, a file that exists, or that appears while this one is
-        written, is a ``FileExistsError``.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo._io import WholeFile
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.txt")
-    ...     with WholeFile(path) as file:
-    ...         _ = file.write(b"all of it")
-    ...         print(path.exists())
-    ...     print(path.read_text())
-    False
-    all of it
+    A file that exists, or that appears while this one is written, is a ``FileExistsError``, unless
+    ``overwrite``.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from io import StringIO
 from numbers import Real
 from os import PathLike
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, close_words
 from rejo._io import one_line
 
 #: Highest price that is taken.
@@ -216,7 +215,7 @@ def _key(entry: Entry) -> str:
 def _bad_entry(name: Any) -> NoReturn:
     text = str(name)
     word = text.partition("=")[0].partition(":")[0].strip()
-    close = get_close_matches(word.lower(), WORDS, n=1, cutoff=0.7)
+    close = close_words(word, WORDS, n=1)
     if close and close[0] != word:
         remedy = f"Did you mean {close[0]!r}?"
     elif isinstance(name, str) and name.isdecimal():
