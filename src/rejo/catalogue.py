@@ -137,19 +137,6 @@ def _kernel_logistic(problem: ProblemSize) -> Built:
 # ---- posteriors and prices -----------------------------------------------------------------
 
 
-def _by_posteriors(plain: Callable[[ProblemSize], tuple[Any, dict[str, Any]]]) -> Any:
-    """Return a function that builds a classifier by the posteriors of an ordinary one."""
-
-    def build(problem: ProblemSize) -> Built:
-        from rejo.baselines import ThresholdRejectClassifier
-
-        estimator, grid = plain(problem)
-        grid = {f"estimator__{key}": values for key, values in grid.items()}
-        return Built(ThresholdRejectClassifier(estimator), grid)
-
-    return build
-
-
 def _multinomial(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     from sklearn.linear_model import LogisticRegression
 
@@ -306,40 +293,38 @@ _LEARNERS = (
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS
-_BLENDED: dict[str, Any] = {"trained": True, "blended": True}
+
+
+def _by_posteriors(name: str, label: str, plain: Any, **traits: Any) -> Method:
+    """Decide by the posteriors of an ordinary classifier."""
+
+    def build(problem: ProblemSize) -> Built:
+        from rejo.baselines import ThresholdRejectClassifier
+
+        estimator, grid = plain(problem)
+        grid = {f"estimator__{key}": values for key, values in grid.items()}
+        return Built(ThresholdRejectClassifier(estimator), grid)
+
+    return Method(
+        name=f"{name}-posterior", label=f"{label}, posteriors and prices", build=build,
+        trained=True, blended=True, **traits,
+    )  # fmt: skip
+
+
+_FREE: dict[str, Any] = {"unordered": True, "standard": True}
 _POSTERIORS = (
-    Method(
-        name="logistic-posterior", label="logistic regression, posteriors and prices",
-        build=_by_posteriors(_multinomial), unordered=True, standard=True, **_BLENDED,
+    _by_posteriors("logistic", "logistic regression", _multinomial, **_FREE),
+    _by_posteriors("ordinal", "ordinal logistic regression", _cumulative, least_classes=3),
+    _by_posteriors("kernel", "kernel logistic regression", _kernel, max_samples=10_000, **_FREE),
+    _by_posteriors(
+        "ordinal-kernel", "ordinal kernel logistic regression", _cumulative_kernel,
+        least_classes=3, max_samples=10_000,
     ),
-    Method(
-        name="ordinal-posterior", label="ordinal logistic regression, posteriors and prices",
-        build=_by_posteriors(_cumulative), least_classes=3, **_BLENDED,
+    _by_posteriors(
+        "mlp", "neural network", _network, max_samples=5_000, max_features=200, **_FREE
     ),
-    Method(
-        name="kernel-posterior", label="kernel logistic regression, posteriors and prices",
-        build=_by_posteriors(_kernel), unordered=True, max_samples=10_000,
-        standard=True, **_BLENDED,
-    ),
-    Method(
-        name="ordinal-kernel-posterior",
-        label="ordinal kernel logistic regression, posteriors and prices",
-        build=_by_posteriors(_cumulative_kernel), least_classes=3, max_samples=10_000, **_BLENDED,
-    ),
-    Method(
-        name="mlp-posterior", label="neural network, posteriors and prices",
-        build=_by_posteriors(_network), unordered=True, standard=True, max_samples=5_000,
-        max_features=200, **_BLENDED,
-    ),
-    Method(
-        name="boosting-posterior", label="gradient boosting, posteriors and prices",
-        build=_by_posteriors(_trees), unordered=True, standard=True, **_BLENDED,
-    ),
-    Method(
-        name="forest-posterior", label="random forest, posteriors and prices",
-        build=_by_posteriors(_forest), unordered=True, max_samples=30_000,
-        standard=True, **_BLENDED,
-    ),
+    _by_posteriors("boosting", "gradient boosting", _trees, **_FREE),
+    _by_posteriors("forest", "random forest", _forest, max_samples=30_000, **_FREE),
 )  # fmt: skip
 _BLEND = Method(
     name="blend", label="mean of the posteriors of several models, and prices", build=_blend,

@@ -137,7 +137,7 @@ def test_labels_of_groups():
     y, pred, sureness, _ = draw(4, 1, 0)
     assert disparity_curve(y, pred, sureness, ["b", "a", "b", "a"]).groups.tolist() == ["a", "b"]
     mixed = disparity_curve(y, pred, sureness, ["b", 1, "b", 1]).groups
-    assert mixed.tolist() == ["b", 1]
+    assert mixed.tolist() == [1, "b"]
 
 
 @pytest.mark.parametrize(

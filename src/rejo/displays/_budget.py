@@ -10,7 +10,7 @@ from rejo._typing import Floats
 from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, described, rank, rejected_first
 from rejo.displays.style import Display, from_zero, percent, sober
-from rejo.metrics import accuracy_reject_curve
+from rejo.metrics import accuracy_reject_curve, check_mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,12 +105,7 @@ class ReviewBudgetDisplay(Display):
         true, score = column(y_true), np.asarray(sureness, dtype=np.float64)
         n_rejected = None
         if rejected is not None:
-            mask = np.asarray(rejected)
-            if mask.shape != true.shape or mask.dtype != bool:
-                raise ValueError(
-                    f"rejected must be True or False for each of the {len(true)} points, got shape "
-                    f"{mask.shape} of {mask.dtype}; such as model.reject_mask(X)"
-                )
+            mask = check_mask("rejected", rejected, len(true))
             n_rejected = int(mask.sum())
             # Otherwise the curve raises the error.
             if score.shape == mask.shape and np.isfinite(score).all():

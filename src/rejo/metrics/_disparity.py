@@ -20,7 +20,16 @@ from rejo._errors import integer, number
 from rejo._html import table_html
 from rejo._io import percent
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import check_sureness, floats, forced_outcomes, labels, of_forced
+from rejo.metrics._labels import (
+    check_mask,
+    check_sureness,
+    distinct,
+    floats,
+    forced_outcomes,
+    labels,
+    of_forced,
+    positions,
+)
 from rejo.metrics._tally import share
 from rejo.metrics.intervals import Interval, wilson_limits
 
@@ -163,8 +172,8 @@ def disparity_curve(
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
     The least sure cases of all groups go to review first, which can magnify disparities
-    :footcite:p:`jones2021`. There is no ``sample_weight``: weights do
-    not say how many independent cases they stand for.
+    :footcite:p:`jones2021`. There is no ``sample_weight``: weights do not say how many independent
+    cases they stand for.
 
     Parameters
     ----------
@@ -211,9 +220,15 @@ def disparity_curve(
     """
     found = forced_outcomes(y_true, y_pred)
     n = len(found.true)
-    codes, names = _coded(group, n)
+    grouped = labels("group", group)
+    if len(grouped) != n:
+        raise ValueError(f"group must have {n} values, one for each case, got {len(grouped)}")
+    listed = distinct(grouped)
+    codes, names = positions("group", grouped, listed), np.asarray(listed, dtype=grouped.dtype)
     min_cases = integer("min_cases", min_cases, 1)
-    score = np.where(_mask(reviewed, n), -np.inf, check_sureness(sureness, n))
+    score = check_sureness(sureness, n)
+    if reviewed is not None:
+        score = np.where(check_mask("reviewed", reviewed, n), -np.inf, score)
     order = np.argsort(score, kind="stable")
     sizes = _sizes(score[order], _checked_shares(shares))
 
@@ -384,30 +399,6 @@ def _checked_shares(shares: Any) -> Floats:
     if found.ndim != 1 or not len(found) or not ((found >= 0) & (found <= 1)).all():
         raise ValueError(f"shares must be numbers from 0 to 1, got {shares!r}")
     return found
-
-
-def _mask(reviewed: Any, n: int) -> Mask:
-    if reviewed is None:
-        return np.zeros(n, dtype=bool)
-    mask = np.asarray(reviewed)
-    if mask.shape != (n,) or mask.dtype != bool:
-        what = f"shape {mask.shape} of {mask.dtype}"
-        raise ValueError(f"reviewed must be True or False for each of the {n} cases, got {what}")
-    return mask
-
-
-def _coded(group: Any, n: int) -> tuple[Indices, NDArray[Any]]:
-    """Index of the group of each case, and the groups in order."""
-    values = labels("group", group)
-    if len(values) != n:
-        raise ValueError(f"group must have {n} values, one for each case, got {len(values)}")
-    listed = values.tolist()
-    names = list(dict.fromkeys(listed))
-    if len({isinstance(name, str) for name in names}) == 1:
-        names.sort()
-    place = {name: g for g, name in enumerate(names)}
-    codes = np.array([place[value] for value in listed], dtype=np.intp)
-    return codes, np.asarray(names, dtype=object if values.dtype == object else None)
 
 
 def _points(difference: float) -> str:

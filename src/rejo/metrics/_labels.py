@@ -214,6 +214,17 @@ def floats(name: str, values: Any) -> Floats:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None
 
 
+def check_mask(name: str, mask: ArrayLike, n_samples: int) -> Mask:
+    """Return True or False for each point."""
+    found = np.asarray(mask)
+    if found.shape != (n_samples,) or found.dtype != bool:
+        raise ValueError(
+            f"{name} must be True or False for each of the {n_samples} points, got shape "
+            f"{found.shape} of {found.dtype}"
+        )
+    return found
+
+
 def check_sureness(sureness: ArrayLike, n_samples: int) -> Floats:
     """Return a finite number for each point."""
     score = floats("sureness", sureness)
