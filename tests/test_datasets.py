@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejo import datasets
 from rejo.datasets import (
     bayes_rates,
     bayes_risk,
@@ -312,8 +311,3 @@ def test_loaders_return_frames_and_pairs(load):
 def test_wrong_number_of_classes_is_named(n_classes, error):
     with pytest.raises(error, match="n_classes"):
         load_diabetes_ordinal(n_classes=n_classes)
-
-
-def test_all_names_exist():
-    assert sorted(datasets.__all__, key=lambda name: (not name.isupper(), name)) == datasets.__all__
-    assert all(hasattr(datasets, name) for name in datasets.__all__)

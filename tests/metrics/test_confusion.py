@@ -62,19 +62,6 @@ def test_the_measures_can_be_read_off_the_matrix(rows):
     assert risk == pytest.approx((matrix * loss).sum() / n)
 
 
-@given(rows=points, cost=st.floats(0.01, 0.5))
-def test_equal_losses_give_the_empirical_risk(rows, cost):
-    y_true, y_pred, lower, weight = decisions(rows)
-    loss = 1.0 - np.repeat(np.eye(3), 2, axis=1)[:, :-1]  # (3, 5)
-    loss[:, 1::2] = cost
-    given_ = {"reject_label": "?", "sample_weight": weight}
-    risk = metrics.ordinal_risk(
-        y_true, y_pred, loss_matrix=loss, classes=NAMES, lower=lower, **given_
-    )
-    expected = metrics.empirical_risk(y_true, y_pred, reject_cost=cost, **given_)
-    assert risk == pytest.approx(expected)
-
-
 def test_by_default_the_classes_are_sorted_and_rejections_are_last():
     matrix = metrics.reject_confusion_matrix([2, 1, 1], [3, -1, 1], reject_label=-1)
     np.testing.assert_array_equal(matrix, [[1, 0, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0]])
