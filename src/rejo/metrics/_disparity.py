@@ -147,13 +147,15 @@ class DisparityCurve(NamedTuple):
         b, w = int(self.best[s]), int(self.worst[s])
         if b < 0:
             return f"{start}, fewer than two groups have {self.min_cases} decided cases."
-        change = Interval(*(float(v[s]) for v in (self.change, self.change_low, self.change_high)))
+        verdict = "no change beyond chance"
+        if self.change_low[s] > 0 or self.change_high[s] < 0:
+            verdict = f"reviews {'widen' if self.change[s] > 0 else 'narrow'} the gap"
         return (
             f"{start}, decisions are right for {percent(self.accuracy[s, b])} of "
             f"{self.groups[b]!s} and {percent(self.accuracy[s, w])} of {self.groups[w]!s}: a gap "
             f"of {_points(self.gap[s])} points ({_points(self.gap_low[s])} to "
             f"{_points(self.gap_high[s])}). If every case were decided, it would be "
-            f"{_points(self.gap[s] - change.estimate)}: {verdict(change)}."
+            f"{_points(self.gap[s] - self.change[s])}: {verdict}."
         )
 
 
@@ -230,7 +232,10 @@ def disparity_curve(
     if reviewed is not None:
         score = np.where(check_mask("reviewed", reviewed, n), -np.inf, score)
     order = np.argsort(score, kind="stable")
-    sizes = _sizes(score[order], _checked_shares(shares))
+    wanted = SHARES if shares is None else np.atleast_1d(floats("shares", shares))
+    if wanted.ndim != 1 or not len(wanted) or not ((wanted >= 0) & (wanted <= 1)).all():
+        raise ValueError(f"shares must be numbers from 0 to 1, got {shares!r}")
+    sizes = _sizes(score[order], wanted)
 
     place = np.empty(n, dtype=np.intp)
     place[order] = np.arange(n)
@@ -343,15 +348,6 @@ def accuracy_gap(
     )
 
 
-def verdict(change: Interval[float]) -> str:
-    """What reviews do to a gap, in words."""
-    if change.low > 0:
-        return "reviews widen the gap"
-    if change.high < 0:
-        return "reviews narrow the gap"
-    return "no change beyond chance"
-
-
 def _variance(n: Indices, r: Indices, w: Indices, f: Indices) -> Floats:
     """Variance of each group's accuracy among the decided minus that among all its cases.
 
@@ -390,15 +386,6 @@ def _sizes(ranked: Floats, shares: Floats) -> Indices:
     if ranked[0] > -np.inf:  # no case goes to review in any event
         ends = np.append(0, ends)
     return np.unique(ends[np.abs(ends[:, None] - shares * n).argmin(axis=0)])
-
-
-def _checked_shares(shares: Any) -> Floats:
-    if shares is None:
-        return SHARES
-    found = np.atleast_1d(floats("shares", shares))
-    if found.ndim != 1 or not len(found) or not ((found >= 0) & (found <= 1)).all():
-        raise ValueError(f"shares must be numbers from 0 to 1, got {shares!r}")
-    return found
 
 
 def _points(difference: float) -> str:
