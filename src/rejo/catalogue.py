@@ -41,14 +41,12 @@ class ProblemSize(NamedTuple):
 class Built(NamedTuple):
     """An unfitted estimator, and the grid of parameters to tune it on.
 
-    ``plain`` is the ordinary classifier that a learner corresponds to. It has the same parameters;
-    ``inside`` is the prefix of their names in the grid.
+    ``plain`` is the ordinary classifier that a learner corresponds to, with the same parameters.
     """
 
     estimator: Any
     grid: dict[str, Any]
     plain: Any = None
-    inside: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +121,7 @@ def _boosting(problem: ProblemSize) -> Built:
         form = "parallel" if problem.n_classes == 2 else "replicas"
         learner = RejoBoost(boundaries=form, random_state=problem.random_state)
         return Built(learner, {"max_depth": (2, 4)}, plain)
-    grid = {"estimator__max_leaf_nodes": (4, 15)}
-    return Built(ReplicationClassifier(plain), grid, plain, "estimator__")
+    return Built(ReplicationClassifier(plain), {"estimator__max_leaf_nodes": (4, 15)}, plain)
 
 
 def _kernel_logistic(problem: ProblemSize) -> Built:
@@ -202,7 +199,7 @@ def _forest(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
 
 
 def _network(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
-    _, grid, plain, _ = _mlp(problem)
+    _, grid, plain = _mlp(problem)
     return plain, grid
 
 
@@ -233,7 +230,7 @@ def _rival(learner: Method, way: str, standard: bool = False) -> Method:
     def build(problem: ProblemSize) -> Built:
         from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
 
-        _, grid, plain, inside = learner.build(problem)
+        _, grid, plain = learner.build(problem)
         model: Any
         if way in ("posterior", "class"):
             rule = "chow" if way == "posterior" else way
@@ -244,7 +241,8 @@ def _rival(learner: Method, way: str, standard: bool = False) -> Method:
             model = ThresholdRejectClassifier(plain, rule="score")
         else:
             model = TwoClassifierReject(plain)
-        return Built(model, {f"estimator__{key.removeprefix(inside)}": grid[key] for key in grid})
+        keys = {key: f"estimator__{key.removeprefix('estimator__')}" for key in grid}
+        return Built(model, {keys[key]: grid[key] for key in grid})
 
     return Method(
         name=f"{learner.name}-{way}",
@@ -430,7 +428,7 @@ def standard_methods(
     {'rejolinear__C': (0.003, 0.03, 0.3, 3.0, 30.0)}
     """
     from sklearn.base import clone
-    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     if names is None:
@@ -441,12 +439,10 @@ def standard_methods(
     estimators, grids = {}, {}
     for method in methods:
         last, grid, *_ = method.build(problem)
-        first = StandardScaler() if prepare is None else clone(prepare)
-        inner = isinstance(last, Pipeline)
-        pipeline = make_pipeline(first, *([step for _, step in last.steps] if inner else [last]))
-        before = "" if inner else f"{pipeline.steps[-1][0]}__"
+        pipeline = make_pipeline(StandardScaler() if prepare is None else clone(prepare), last)
+        step = pipeline.steps[-1][0]
         estimators[method.name] = pipeline
-        grids[method.name] = {f"{before}{key}": values for key, values in grid.items()}
+        grids[method.name] = {f"{step}__{key}": values for key, values in grid.items()}
     return estimators, grids
 
 
