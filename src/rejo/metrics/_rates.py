@@ -102,7 +102,6 @@ def empirical_risk(
     --------
     expected_cost : The same in money, by class, with reviewers who make mistakes.
     ordinal_risk : Errors that cost more the further off they are.
-    rejo.selection.cost_scorer : A scorer for scikit-learn's searches.
 
     Examples
     --------
@@ -167,7 +166,6 @@ def expected_cost(
     --------
     rejo.prices.price_matrix : All forms in which prices can be given.
     rejo.selection.cost_scorer : A scorer for scikit-learn's searches.
-    mean_upper_bound : A bound for the mean cost that holds with a stated probability.
 
     Examples
     --------
