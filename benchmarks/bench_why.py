@@ -167,7 +167,6 @@ def measured(
     yield compared(f"{way} (used)", used)
     if way == "trees":
         yield compared("a walk down each tree", lambda: walked(model, cases, rows))
-    yield compared("one replacement, conditional", lambda: single(score, seen, typical))
     yield compared("two, by the mean", lambda: both(score, seen, typical.mean[None]))
     yield compared("two, by 16 training cases", lambda: both(score, seen, others[:16]))
     if way != "replacement":
@@ -183,13 +182,6 @@ def walked(model: Any, cases: Any, rows: NDArray[np.intp]) -> Floats:
         return why.pulls(model, cases, rows=rows).values
     finally:
         why.MOST_STEPS = most
-
-
-def single(score: Callable[[Floats], Floats], seen: NumericCases, typical: Typical) -> Floats:
-    """What the score loses if a feature is replaced by its conditional median."""
-    before = score(seen.Z)
-    owned = (np.flatnonzero(seen.owner == j) for j in range(len(seen.names)))
-    return np.column_stack([before - score(typical.replaced(seen.Z, own)) for own in owned])
 
 
 def both(score: Callable[[Floats], Floats], seen: NumericCases, others: Floats) -> Floats:

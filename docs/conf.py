@@ -83,7 +83,7 @@ numpydoc_xref_aliases = {
     "Path": "pathlib.Path",
 }
 
-# Citations: ``:footcite:t:`chow1970```, and ``.. footbibliography::`` under References. Not in the
+# Citations: ``:footcite:t:`chow1970```; a page of the reference lists them at its end. Not in the
 # first line of a docstring, which tables show.
 bibtex_bibfiles = ["references.bib"]
 bibtex_footbibliography_header = ""

@@ -61,12 +61,6 @@ def test_quotes_blanks_and_columns_without_a_name(write):
     np.testing.assert_array_equal(table.data, [[3, 4], [5, 6]])
 
 
-@pytest.mark.parametrize("options", [{}, {"decimal": ","}])
-def test_decimal_comma(write, options):
-    table = load_table(write("x;target\n1,5;a\n2,25;b\n"), **options)
-    assert table.data["x"].tolist() == [1.5, 2.25]
-
-
 @pytest.mark.parametrize(
     ("text", "options"),
     [
@@ -111,15 +105,6 @@ def test_a_parquet_file(tmp_path):
     assert (table.data["age"].tolist(), table.target_names) == ([41, 63], ["poor", "good"])
 
 
-def test_missing_values_and_words_that_look_like_them(write):
-    path = write("x,job,target\n?,None,0\n,NA,1\n3,-,1\n")
-    table = load_table(path)
-    assert table.data["x"].isna().tolist() == [True, True, False]
-    assert table.data["job"].isna().tolist() == [False, True, False]
-    assert table.data["job"][0] == "None"
-    assert load_table(path, missing=["-"]).data["job"].isna().tolist() == [0, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
@@ -143,14 +128,6 @@ def test_errors_name_the_file_the_column_and_the_remedy(write, text, options, me
         load_table(write(text), **options)
     assert "visits.csv" in str(error.value) or "order must" in str(error.value)
     assert error.value.parameter in (*options, None) or "missing" in message
-
-
-def test_wrong_encoding_is_named(write):
-    path = write("größe,target\n1,0\n", encoding="latin-1")
-    with pytest.raises(TableError, match=r"visits\.csv, line 1: .*pass encoding=") as error:
-        load_table(path)
-    assert error.value.parameter == "encoding"
-    assert load_table(path, encoding="latin-1").feature_names == ["größe"]
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -41,7 +41,7 @@ def problems(draw, diagonal=False):
     return draw(posteriors(K)), prices
 
 
-@given(problems())
+@given(problems(diagonal=True))
 def test_the_decision_is_the_cheapest_of_all(problem):
     p, prices = problem
     found = decide(p, prices)
@@ -102,17 +102,6 @@ def test_a_factor_changes_only_the_unit(problem, factor):
     assert_array_equal(scaled.decision[clear], found.decision[clear])
 
 
-@given(problems(diagonal=True))
-def test_only_differences_within_a_row_matter(problem):
-    p, prices = problem
-    less = prices - prices.diagonal()[:, None]
-    found, other = decide(p, prices), decide(p, less)
-    assert_allclose(other.worth, found.worth, atol=1e-9)
-    gaps = np.sort(expected_costs(p, prices), axis=1)
-    clear = gaps[:, 1] - gaps[:, 0] > 1e-9
-    assert_array_equal(other.decision[clear], found.decision[clear])
-
-
 @given(problems(), st.floats(-5, 5))
 def test_a_cut_in_the_worth_is_another_price_of_a_review(problem, cut):
     p, prices = problem
@@ -144,20 +133,6 @@ def test_a_case_without_posteriors_goes_to_the_review(problem, data):
     assert found.decision[row] == -1
     others = np.arange(len(p)) != row
     assert_array_equal(found.decision[others], before.decision[others])
-
-
-def test_a_class_that_never_pays_is_never_decided():
-    prices = [[0, 1, 0.1], [100, 0, 0.1]]  # to miss the second class is too dear
-    p = np.column_stack([np.linspace(0, 0.99, 50), 1 - np.linspace(0, 0.99, 50)])
-    assert set(decide(p, prices).decision.tolist()) == {-1, 1}
-
-
-def test_twelve_classes_may_be_reviewed_at_most_prices():
-    p = np.random.default_rng(0).dirichlet(np.full(12, 0.3), 2000)
-    shares = [(decide(p, uniform_prices(12, w)).decision < 0).mean() for w in (0.1, 0.5, 0.9, 0.91)]
-    assert shares == sorted(shares, reverse=True)
-    flat = decide(np.full((1, 12), 1 / 12), uniform_prices(12, 0.9))
-    assert flat.decision.tolist() == [-1]
 
 
 @given(problems(), st.data())

@@ -259,5 +259,5 @@ def test_a_point_on_the_right_side_everywhere_has_its_own_class(reject):
     ],
 )
 def test_errors_name_the_parameter_and_the_value(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         call()

@@ -26,34 +26,23 @@ def test_distance_is_that_of_mahalanobis_for_normal_cases():
     assert 0.9 < np.sqrt((found**2).mean()) < 1.1
 
 
-def test_residuals_and_replacements_follow_from_a_regression():
+def test_what_is_expected_of_a_feature_follows_from_a_regression():
     Z, new = related(), related(50, seed=1)
-    known = Typical.learn(Z)
     A = np.column_stack([np.ones(len(Z)), Z[:, :2]])
     weights, *_ = np.linalg.lstsq(A, Z[:, 2], rcond=None)
-    suggested = np.column_stack([np.ones(50), new[:, :2]]) @ weights
-    found = known.replaced(new, [2])
-    assert np.abs(found[:, 2] - suggested).mean() < 0.05 * Z[:, 2].std()
-    assert np.array_equal(found[:, :2], new[:, :2])
-    assert np.abs(known.residuals(new)[:, 2] - (new[:, 2] - suggested) / 0.5).mean() < 0.2
+    new[:, 2] = np.column_stack([np.ones(50), new[:, :2]]) @ weights + 3 * 0.5
+    found = [case[0] for case in Typical.learn(Z).strangest(new, top=1)]
+    third = [strange for strange in found if strange.feature == 2 and strange.kind == "unusual"]
+    assert len(third) > 10
+    off = [strange.value - 1.5 - strange.expected for strange in third]
+    assert np.abs(off).mean() < 0.05 * Z[:, 2].std()
+    assert abs(np.mean([strange.deviations for strange in third]) - 3) < 0.3
 
 
-def test_several_columns_are_replaced_by_what_the_others_suggest():
-    Z = related()
-    known = Typical.learn(Z)
-    new = np.array([[1.0, 50.0, -50.0]])
-    found = known.replaced(new, [1, 2])[0]
-    assert found[0] == 1.0
-    assert abs(found[1] - 5.0) < 0.3  # independent of the first
-    assert abs(found[2] - 3.0) < 0.3  # its mean is 2.5 + 0.5 x the first
-    whole = known.replaced(new, [0, 1, 2])[0]
-    assert np.allclose(whole, known.center)
-
-
-def test_a_feature_that_breaks_with_the_others_has_the_largest_residual():
-    known = Typical.learn(related())
-    case = np.array([[0.0, 5.0, 9.0], [0.0, 40.0, 2.5]])
-    assert np.abs(known.residuals(case)).argmax(axis=1).tolist() == [2, 1]
+def test_a_feature_that_breaks_with_the_others_is_the_strangest():
+    found = Typical.learn(related()).strangest([[0.0, 5.0, 5.0], [0.0, 40.0, 2.5]])
+    assert [case[0].feature for case in found] == [2, 1]
+    assert [case[0].kind for case in found] == ["unusual", "outside"]
 
 
 def test_one_feature_outside_its_range_is_novel_among_many():
@@ -73,13 +62,6 @@ def test_a_missing_value_is_not_strange():
     assert [strange.feature for strange in found] == [1]
     (found,) = known.strangest([[2.5, -3.0, np.nan]])
     assert 2 not in [strange.feature for strange in found]
-
-
-def test_replacements_stay_in_the_range_of_training():
-    known = Typical.learn(related())
-    found = known.replaced([[0.0, 1e9, 0.0], [0.0, -1e9, 0.0]], [2])[:, 2]
-    assert (found >= known.low[2]).all()
-    assert (found <= known.high[2]).all()
 
 
 def test_a_skewed_feature_is_as_far_as_its_logarithm():
@@ -109,8 +91,8 @@ def test_any_shape(n, p):
     far = np.full((1, p), 1e4)
     assert np.isfinite(known.distance(Z)).all()
     assert known.distance(far)[0] > 3 * known.distance(Z).max()
-    assert known.residuals(Z).shape == known.replaced(Z, [0]).shape == (n, p)
-    assert np.isfinite(known.replaced(far, range(p))).all()
+    (found,) = known.strangest(far)
+    assert all(s.low <= s.expected <= s.high for s in found)
 
 
 def test_constant_columns():
@@ -120,7 +102,7 @@ def test_constant_columns():
     near, changed = known.distance([[0.0, 7.0], [0.0, 14.0]])
     assert near < 1
     assert changed > 10  # it never changed in 500 cases
-    assert known.replaced([[0.0, 9.0]], [1])[0, 1] == 7.0
+    assert known.strangest([[0.0, 9.0]])[0][0].expected == 7.0
 
 
 def test_one_hot_columns():
@@ -132,8 +114,6 @@ def test_one_hot_columns():
     distance = known.distance(np.vstack([np.eye(4), np.ones(4)]))
     assert distance[3] > 2 * distance[0]  # rare
     assert distance[4] > 2 * distance[3]  # all words at once
-    assert np.allclose(known.replaced(np.eye(4), range(4)), np.bincount(word) / 3000, atol=1e-6)
-    assert known.replaced([[1.0, 0, 0, 0]], [1])[0, 1] < 0.05  # another word is there
 
 
 def test_huge_values():
@@ -142,8 +122,8 @@ def test_huge_values():
     known = Typical.learn(Z)
     known._check_state()
     worst = np.array([[1e308, 1e308, 1e308], [-np.inf, np.inf, 0.0]])
-    for values in (known.distance(worst), known.residuals(worst), known.replaced(worst, [2])[:, 2]):
-        assert np.isfinite(values).all()
+    assert np.isfinite(known.distance(worst)).all()
+    assert np.isfinite([s[3:] for case in known.strangest(worst) for s in case]).all()
 
 
 def test_a_missing_value_is_typical():
@@ -170,17 +150,19 @@ def test_many_cases_are_sampled_always_alike():
 
 def test_blocks_do_not_matter(monkeypatch):
     known, Z = Typical.learn(related()), related(100, seed=3)
-    whole = known.distance(Z), known.residuals(Z), known.replaced(Z, [1])
+    whole = known.distance(Z), known.strangest(Z)
     monkeypatch.setattr("rejo.typical.BLOCK", 7 * 3)
-    parts = known.distance(Z), known.residuals(Z), known.replaced(Z, [1])
-    assert all(np.allclose(a, b, rtol=1e-12) for a, b in zip(whole, parts, strict=True))
+    np.testing.assert_allclose(known.distance(Z), whole[0], rtol=1e-12)
+    assert [[s.feature for s in case] for case in known.strangest(Z)] == [
+        [s.feature for s in case] for case in whole[1]
+    ]
 
 
 def test_no_cases():
     known = Typical.learn(related())
     nothing = np.empty((0, 3))
     assert known.distance(nothing).shape == (0,)
-    assert known.residuals(nothing).shape == known.replaced(nothing, [0]).shape == (0, 3)
+    assert known.strangest(nothing) == []
     with pytest.raises(ValueError, match="no cases"):
         Typical.learn(nothing)
 

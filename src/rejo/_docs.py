@@ -10,22 +10,7 @@ T = TypeVar("T")
 
 
 def shared_parameters(*docstrings: str | None) -> Callable[[T], T]:
-    r"""Return a decorator that replaces lines such as ``%X, y`` by entries of other docstrings.
-
-    Examples
-    --------
-    >>> from rejo._docs import shared_parameters
-    >>> @shared_parameters("X : array-like\n    Points.\ny : array-like\n    Classes.")
-    ... def fit(X, y):
-    ...     '''Fit the points.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     %X, y
-    ...     '''
-    >>> print(fit.__doc__.splitlines()[-2].strip())
-    Classes.
-    """
+    """Return a decorator that replaces lines such as ``%X, y`` by entries of other docstrings."""
     entries = {
         entry[1]: entry[0].rstrip()
         for docstring in docstrings

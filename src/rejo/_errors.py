@@ -1,8 +1,11 @@
-"""Errors that both programs and people can read; words that may be meant."""
+"""Errors that both programs and people can read, checks of single values, words that are meant."""
 
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import Any
 
 
 class RejoError(ValueError):
@@ -30,6 +33,31 @@ class RejoError(ValueError):
         if self.remedy is None:
             return place + self.problem
         return f"{place}{self.problem.rstrip('.')}. {self.remedy}"
+
+
+def number(name: str, value: Any, low: float, high: float = inf) -> float:
+    """Return a finite number between two limits, inclusive."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not (low <= float(value) <= high and isfinite(value)):
+        limits = f"between {low:g} and {high:g}" if isfinite(high) else f"at least {low:g}"
+        raise ValueError(f"{name} must be {limits}, got {value!r}")
+    return float(value)
+
+
+def integer(name: str, value: Any, low: int, high: float = inf) -> int:
+    """Return an integer between two limits, inclusive."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    return int(number(name, int(value), low, high))
+
+
+def choice(name: str, value: Any, options: Iterable[Any]) -> Any:
+    """Return one of the options."""
+    listed = list(options)
+    if value not in listed:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, listed))}, got {value!r}")
+    return value
 
 
 def close_words(word: str, known: Iterable[str], n: int = 3) -> list[str]:

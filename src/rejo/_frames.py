@@ -28,15 +28,9 @@ def is_arrow(X: Any) -> bool:
 def frame_like(X: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
     """Put columns into a frame of the kind that ``X`` is; one of pandas if it is none.
 
-    Parameters
-    ----------
-    X : object
-        What the columns are about.
-    columns : dict of str to array of shape (n_rows,)
-        A masked array has missing values, and so has an array of objects where it is ``None``.
-    rows : array of int of shape (n_rows,), default=None
-        Which rows of ``X`` these are; ``None``: all.  A frame of pandas has the index of ``X``
-        there, or else the positions; others have the positions as their first column.
+    A masked array has missing values, and so has an array of objects where it is ``None``.
+    ``rows`` says which rows of ``X`` these are; ``None``: all.  A frame of pandas has the index of
+    ``X`` there, or else the positions; others have the positions as their first column.
     """
     index: Any = np.arange(len(next(iter(columns.values())))) if rows is None else np.asarray(rows)
     if is_polars(X):
@@ -127,11 +121,8 @@ def _series(values: Any) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         found = pl.Series(values.data)
         return found.set(pl.Series(np.ma.getmaskarray(values)), None)
-    values = np.asarray(values)
-    if values.dtype.kind in "OUS":
-        cells = _alike(values)
-        return pl.Series(cells, dtype=pl.String if _is_text(cells) else None)
-    return pl.Series(values)
+    cells, text = _cells(np.asarray(values))
+    return pl.Series(cells, dtype=pl.String if text else None)
 
 
 def _array(values: Any) -> Any:
@@ -139,20 +130,15 @@ def _array(values: Any) -> Any:
 
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(values.data, mask=np.ma.getmaskarray(values))
-    values = np.asarray(values)
-    if values.dtype.kind in "OUS":
-        cells = _alike(values)
-        return pa.array(cells, pa.string() if _is_text(cells) else None)
-    return pa.array(values)
+    cells, text = _cells(np.asarray(values))
+    return pa.array(cells, pa.string() if text else None)
 
 
-def _alike(values: Any) -> list[Any]:
-    """Cells of one type, which a column of these frames must have: texts, if they differ."""
+def _cells(values: Any) -> tuple[Any, bool]:
+    """Cells of one type, which a column of these frames must have, and whether they are texts."""
+    if values.dtype.kind not in "OUS":
+        return values, False
     cells = values.tolist()
     if len({type(cell) for cell in cells} - {type(None)}) > 1:
-        return [None if cell is None else str(cell) for cell in cells]
-    return list(cells)
-
-
-def _is_text(cells: list[Any]) -> bool:
-    return all(cell is None or isinstance(cell, str) for cell in cells)
+        cells = [None if cell is None else str(cell) for cell in cells]
+    return cells, all(cell is None or isinstance(cell, str) for cell in cells)

@@ -29,15 +29,6 @@ def table_html(
 
     ``columns`` are cells by the name of the column: numbers, texts, or None. Numbers in the columns
     ``shares`` are shown as percentages; ``notes`` are sentences below the table.
-
-    Examples
-    --------
-    >>> from rejo._html import table_html
-    >>> print(table_html("Rates", {"group": ["<b>"], "errors": [0.05]}, shares=["errors"]))
-    <div><strong>Rates</strong><table><thead><tr><th style="text-align: left">group</th>\
-<th style="text-align: right">errors</th></tr></thead><tbody>\
-<tr><td style="text-align: left">&lt;b&gt;</td><td style="text-align: right">5.0 %</td></tr>\
-</tbody></table></div>
     """
     n = len(next(iter(columns.values())))
     rows = list(range(n))

@@ -84,76 +84,52 @@ def progress(
     ``rows`` says how many rows an item is, if ``total`` counts rows. By default (``show=None``) it
     writes only if stderr is a terminal, or in a notebook.
     """
-    line = _progress_line(show)
-    if line is None:
-        yield from items
-        return
-    start, done = monotonic(), 0
+    write = _progress_line(show)
+    start, due, done = monotonic(), 0.0, 0
     try:
         for item in items:
             done += 1 if rows is None else rows(item)
             seconds = max(monotonic() - start, 1e-9)
-            said = f"{done}/{total}"
-            if rows is not None:
-                said = f"{done:,} of {total:,} rows, {done / seconds:,.0f} a second"
-            left = seconds / max(done, 1) * (total - done)
-            line.show(f"{title}: {said}, {_clock(left)} left")
+            if write is not None and (seconds >= due or done == total):  # ten times a second
+                due = seconds + 0.1
+                said = f"{done}/{total}"
+                if rows is not None:
+                    said = f"{done:,} of {total:,} rows, {done / seconds:,.0f} a second"
+                left = seconds / max(done, 1) * (total - done)
+                write(f"{title}: {said}, {_clock(left)} left")
             yield item
     finally:
-        line.end()
+        if write is not None and due:
+            write("")
 
 
-def _progress_line(show: bool | None) -> _StderrLine | _NotebookLine | None:
-    """Return where to show progress; ``None`` if it is not wanted, or nobody would see it."""
+def _progress_line(show: bool | None) -> Callable[[str], None] | None:
+    """Return what replaces the line of progress; ``None`` if nobody wants it, or would see it."""
     if show is not False and _in_notebook():
-        return _NotebookLine()
+        handle: Any = None
+
+        def update(text: str) -> None:  # the line below the cell
+            nonlocal handle
+            with suppress(Exception):  # whatever the kernel makes of it, the work goes on
+                from IPython.display import display
+
+                data = {"text/plain": text}
+                if handle is None:
+                    handle = display(data, raw=True, display_id=True)
+                else:
+                    handle.update(data, raw=True)
+
+        return update
     stream = sys.stderr
     if stream is None or not (stream.isatty() if show is None else show):  # None: it is closed
         return None
-    return _StderrLine()
 
-
-class _StderrLine:
-    """A line on stderr that is written over, and erased at the end."""
-
-    def show(self, text: str) -> None:
-        self._write(f"\r{text} \033[K")
-
-    def end(self) -> None:
-        self._write("\r\033[K")
-
-    @staticmethod
-    def _write(text: str) -> None:
+    def write(text: str) -> None:
         with suppress(OSError):  # a progress line must not stop what it reports on
-            sys.stderr.write(text)
+            sys.stderr.write(f"\r{text}\033[K")
             sys.stderr.flush()
 
-
-class _NotebookLine:
-    """A line below the cell of a notebook that is replaced, and empty at the end."""
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-        self._next = 0.0
-
-    def show(self, text: str) -> None:
-        if monotonic() >= self._next:  # at most ten times a second
-            self._next = monotonic() + 0.1
-            self._update(text)
-
-    def end(self) -> None:
-        if self._handle is not None:
-            self._update("")
-
-    def _update(self, text: str) -> None:
-        with suppress(Exception):  # whatever the kernel makes of it, the work goes on
-            from IPython.display import display
-
-            data = {"text/plain": text}
-            if self._handle is None:
-                self._handle = display(data, raw=True, display_id=True)
-            else:
-                self._handle.update(data, raw=True)
+    return write
 
 
 def _in_notebook() -> bool:
@@ -177,26 +153,8 @@ class WholeFile:
     permissions of the file that it replaces, or those of any new file. Symbolic links are followed.
     Pipes and devices, which cannot be replaced, are written to directly.
 
-    Parameters
-    ----------
-    path : str or path-like
-    overwrite : bool, default=False
-        Replace a file that exists. If false, a file that exists, or that appears while this one is
-        written, is a ``FileExistsError``.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo._io import WholeFile
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.txt")
-    ...     with WholeFile(path) as file:
-    ...         _ = file.write(b"all of it")
-    ...         print(path.exists())
-    ...     print(path.read_text())
-    False
-    all of it
+    A file that exists, or that appears while this one is written, is a ``FileExistsError``, unless
+    ``overwrite``.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -41,14 +41,12 @@ class ProblemSize(NamedTuple):
 class Built(NamedTuple):
     """An unfitted estimator, and the grid of parameters to tune it on.
 
-    ``plain`` is the ordinary classifier that a learner corresponds to. It has the same parameters;
-    ``inside`` is the prefix of their names in the grid.
+    ``plain`` is the ordinary classifier that a learner corresponds to, with the same parameters.
     """
 
     estimator: Any
     grid: dict[str, Any]
     plain: Any = None
-    inside: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +65,6 @@ class Method:
     standard: bool = False  # in compare("standard") and `rejo compare`
     multiclass: bool = True  # takes more than two classes
     unordered: bool = False  # classes may have no order
-    posteriors: bool = False  # has predict_proba, at least for two classes
     least_classes: int = 2  # with fewer, it is the same as another method
     max_samples: int | None = None  # above this, too slow to be tried unless asked for by name
     max_features: int | None = None  # the same
@@ -124,8 +121,7 @@ def _boosting(problem: ProblemSize) -> Built:
         form = "parallel" if problem.n_classes == 2 else "replicas"
         learner = RejoBoost(boundaries=form, random_state=problem.random_state)
         return Built(learner, {"max_depth": (2, 4)}, plain)
-    grid = {"estimator__max_leaf_nodes": (4, 15)}
-    return Built(ReplicationClassifier(plain), grid, plain, "estimator__")
+    return Built(ReplicationClassifier(plain), {"estimator__max_leaf_nodes": (4, 15)}, plain)
 
 
 def _kernel_logistic(problem: ProblemSize) -> Built:
@@ -136,19 +132,6 @@ def _kernel_logistic(problem: ProblemSize) -> Built:
 
 
 # ---- posteriors and prices -----------------------------------------------------------------
-
-
-def _by_posteriors(plain: Callable[[ProblemSize], tuple[Any, dict[str, Any]]]) -> Any:
-    """Return a function that builds a classifier by the posteriors of an ordinary one."""
-
-    def build(problem: ProblemSize) -> Built:
-        from rejo.baselines import ThresholdRejectClassifier
-
-        estimator, grid = plain(problem)
-        grid = {f"estimator__{key}": values for key, values in grid.items()}
-        return Built(ThresholdRejectClassifier(estimator), grid)
-
-    return build
 
 
 def _multinomial(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
@@ -216,7 +199,7 @@ def _forest(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
 
 
 def _network(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
-    _, grid, plain, _ = _mlp(problem)
+    _, grid, plain = _mlp(problem)
     return plain, grid
 
 
@@ -233,24 +216,21 @@ def _blend(problem: ProblemSize) -> Built:
 
 # ---- rivals --------------------------------------------------------------------------------
 
-_WAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "cutoffs": ("two cut-offs", {"posteriors": True}),
-    "pair": ("two classifiers", {}),
-    "posterior": (
-        "posteriors and prices",
-        {"unordered": True, "posteriors": True},
-    ),
-    "class": ("a threshold for each class", {"unordered": True, "posteriors": True}),
+_WAYS = {
+    "cutoffs": "two cut-offs",
+    "pair": "two classifiers",
+    "posterior": "posteriors and prices",
+    "class": "a threshold for each class",
 }
 
 
-def _rival(learner: Method, way: str, **options: Any) -> Method:
+def _rival(learner: Method, way: str, standard: bool = False) -> Method:
     """Return a rival around the ordinary classifier of a learner, tuned on the same grid."""
 
     def build(problem: ProblemSize) -> Built:
         from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
 
-        _, grid, plain, inside = learner.build(problem)
+        _, grid, plain = learner.build(problem)
         model: Any
         if way in ("posterior", "class"):
             rule = "chow" if way == "posterior" else way
@@ -261,15 +241,15 @@ def _rival(learner: Method, way: str, **options: Any) -> Method:
             model = ThresholdRejectClassifier(plain, rule="score")
         else:
             model = TwoClassifierReject(plain)
-        return Built(model, {f"estimator__{key.removeprefix(inside)}": grid[key] for key in grid})
+        keys = {key: f"estimator__{key.removeprefix('estimator__')}" for key in grid}
+        return Built(model, {keys[key]: grid[key] for key in grid})
 
-    label, traits = _WAYS[way]
-    traits = traits | {"unordered": way in ("posterior", "class")}
     return Method(
         name=f"{learner.name}-{way}",
-        label=f"{learner.label.partition(',')[0]}, {label}",
+        label=f"{learner.label.partition(',')[0]}, {_WAYS[way]}",
         build=build,
-        **(traits | options),
+        standard=standard,
+        unordered=way in ("posterior", "class"),
     )
 
 
@@ -290,7 +270,7 @@ def _embedded(problem: ProblemSize) -> Built:
 _LEARNERS = (
     Method(
         name="logistic", label="logistic regression, data replication", build=_logistic,
-        trained=True, posteriors=True,
+        trained=True,
     ),
     Method(
         name="svm", label="SVM, data replication", build=_svm, trained=True,
@@ -298,66 +278,59 @@ _LEARNERS = (
     ),
     Method(
         name="mlp", label="neural network, data replication", build=_mlp,
-        trained=True, standard=True, posteriors=True, max_samples=5_000, max_features=200,
+        trained=True, standard=True, max_samples=5_000, max_features=200,
     ),
     Method(
         name="boosting", label="gradient boosting, data replication", build=_boosting,
-        trained=True, posteriors=True, max_samples=100_000 if BOOST else 5_000,
+        trained=True, max_samples=100_000 if BOOST else 5_000,
         max_features=1_000 if BOOST else 200,
     ),
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",
         build=_kernel_logistic, trained=True, standard=True, max_samples=10_000,
-        posteriors=True,
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS
-_BY_POSTERIORS: dict[str, Any] = {"trained": True, "posteriors": True, "blended": True}
+
+
+def _by_posteriors(name: str, label: str, plain: Any, **traits: Any) -> Method:
+    """Decide by the posteriors of an ordinary classifier."""
+
+    def build(problem: ProblemSize) -> Built:
+        from rejo.baselines import ThresholdRejectClassifier
+
+        estimator, grid = plain(problem)
+        grid = {f"estimator__{key}": values for key, values in grid.items()}
+        return Built(ThresholdRejectClassifier(estimator), grid)
+
+    return Method(
+        name=f"{name}-posterior", label=f"{label}, posteriors and prices", build=build,
+        trained=True, blended=True, **traits,
+    )  # fmt: skip
+
+
+_FREE: dict[str, Any] = {"unordered": True, "standard": True}
 _POSTERIORS = (
-    Method(
-        name="logistic-posterior", label="logistic regression, posteriors and prices",
-        build=_by_posteriors(_multinomial), unordered=True,
-        standard=True, **_BY_POSTERIORS,
+    _by_posteriors("logistic", "logistic regression", _multinomial, **_FREE),
+    _by_posteriors("ordinal", "ordinal logistic regression", _cumulative, least_classes=3),
+    _by_posteriors("kernel", "kernel logistic regression", _kernel, max_samples=10_000, **_FREE),
+    _by_posteriors(
+        "ordinal-kernel", "ordinal kernel logistic regression", _cumulative_kernel,
+        least_classes=3, max_samples=10_000,
     ),
-    Method(
-        name="ordinal-posterior", label="ordinal logistic regression, posteriors and prices",
-        build=_by_posteriors(_cumulative), least_classes=3, **_BY_POSTERIORS,
+    _by_posteriors(
+        "mlp", "neural network", _network, max_samples=5_000, max_features=200, **_FREE
     ),
-    Method(
-        name="kernel-posterior", label="kernel logistic regression, posteriors and prices",
-        build=_by_posteriors(_kernel), unordered=True, max_samples=10_000,
-        standard=True, **_BY_POSTERIORS,
-    ),
-    Method(
-        name="ordinal-kernel-posterior",
-        label="ordinal kernel logistic regression, posteriors and prices",
-        build=_by_posteriors(_cumulative_kernel), least_classes=3, max_samples=10_000,
-        **_BY_POSTERIORS,
-    ),
-    Method(
-        name="mlp-posterior", label="neural network, posteriors and prices",
-        build=_by_posteriors(_network), unordered=True,
-        standard=True, max_samples=5_000, max_features=200,
-        **_BY_POSTERIORS,
-    ),
-    Method(
-        name="boosting-posterior", label="gradient boosting, posteriors and prices",
-        build=_by_posteriors(_trees), unordered=True,
-        standard=True, **_BY_POSTERIORS,
-    ),
-    Method(
-        name="forest-posterior", label="random forest, posteriors and prices",
-        build=_by_posteriors(_forest), unordered=True, max_samples=30_000,
-        standard=True, **_BY_POSTERIORS,
-    ),
+    _by_posteriors("boosting", "gradient boosting", _trees, **_FREE),
+    _by_posteriors("forest", "random forest", _forest, max_samples=30_000, **_FREE),
 )  # fmt: skip
 _BLEND = Method(
     name="blend", label="mean of the posteriors of several models, and prices", build=_blend,
-    trained=True, unordered=True, posteriors=True,
+    trained=True, unordered=True,
 )  # fmt: skip
 
 _RIVALS = (
-    _rival(_SVM, "cutoffs", standard=True, posteriors=False),
+    _rival(_SVM, "cutoffs", standard=True),
     _rival(_SVM, "pair", standard=True),
     _rival(_SVM, "posterior", standard=True),
     _rival(_SVM, "class"),
@@ -447,10 +420,6 @@ def standard_methods(
     param_grids : dict of {name: grid}
         For ``GridSearchCV``, or ``param_grids`` of :func:`~rejo.compare`.
 
-    See Also
-    --------
-    rejo.compare : Compare them, with ``estimators="standard"``.
-
     Examples
     --------
     >>> from rejo.selection import standard_methods
@@ -459,7 +428,7 @@ def standard_methods(
     {'rejolinear__C': (0.003, 0.03, 0.3, 3.0, 30.0)}
     """
     from sklearn.base import clone
-    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     if names is None:
@@ -470,12 +439,10 @@ def standard_methods(
     estimators, grids = {}, {}
     for method in methods:
         last, grid, *_ = method.build(problem)
-        first = StandardScaler() if prepare is None else clone(prepare)
-        inner = isinstance(last, Pipeline)
-        pipeline = make_pipeline(first, *([step for _, step in last.steps] if inner else [last]))
-        before = "" if inner else f"{pipeline.steps[-1][0]}__"
+        pipeline = make_pipeline(StandardScaler() if prepare is None else clone(prepare), last)
+        step = pipeline.steps[-1][0]
         estimators[method.name] = pipeline
-        grids[method.name] = {f"{before}{key}": values for key, values in grid.items()}
+        grids[method.name] = {f"{step}__{key}": values for key, values in grid.items()}
     return estimators, grids
 
 

@@ -11,15 +11,6 @@ true 1 costs ``b`` and a review costs ``r``, it is a pair of cut-offs: class 1 i
 *What a review is worth* is the cost of the cheapest decision minus that of the review: the money
 that a review is expected to save, negative where a review costs more than it saves.  It is the
 order of a review queue, and every operating point is a cut in it.
-
->>> p = [[0.9, 0.1], [0.6, 0.4]]
->>> prices = uniform_prices(2, reject_cost=0.2)
->>> prices
-array([[0. , 1. , 0.2],
-       [1. , 0. , 0.2]])
->>> found = decide(p, prices)
->>> found.decision, found.worth.round(6)
-(array([ 0, -1]), array([-0.1,  0.2]))
 """
 
 from typing import NamedTuple
@@ -27,9 +18,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import shared_parameters
 from rejo._typing import Floats, Indices
 
 TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less are equal
+
+described = shared_parameters(
+    """
+    p : array-like of shape (n_samples, n_classes)
+        Posteriors.
+    prices : array-like of shape (n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class.
+    """
+)
 
 __all__ = ["Decided", "decide", "expected_costs", "imperfect_reviews", "uniform_prices"]
 
@@ -85,6 +86,7 @@ def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
     return prices
 
 
+@described
 def imperfect_reviews(
     prices: ArrayLike, accuracy: ArrayLike, wrong: ArrayLike | None = None
 ) -> Floats:
@@ -94,8 +96,7 @@ def imperfect_reviews(
 
     Parameters
     ----------
-    prices : array-like of shape (n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class.
+    %prices
     accuracy : float or array-like of shape (n_classes,)
         Share of the reviewed cases of each true class that end in the right decision.
     wrong : float or array-like of shape (n_classes,), default=None
@@ -108,8 +109,6 @@ def imperfect_reviews(
 
     Examples
     --------
-    Reviewers who are right in 90 % of the cases leave a tenth of the price of an error:
-
     >>> from rejo.decisions import imperfect_reviews, uniform_prices
     >>> imperfect_reviews(uniform_prices(2, reject_cost=0.2), accuracy=0.9)
     array([[0. , 1. , 0.3],
@@ -122,15 +121,13 @@ def imperfect_reviews(
     return prices
 
 
+@described
 def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
     """Return what every decision, and a review, is expected to cost.
 
     Parameters
     ----------
-    p : array-like of shape (n_samples, n_classes)
-        Posteriors.
-    prices : array-like of shape (n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class.
+    %p, prices
 
     Returns
     -------
@@ -139,8 +136,6 @@ def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
 
     Examples
     --------
-    To take the first case for class 0 costs 0.1, and to review it 0.2:
-
     >>> from rejo.decisions import expected_costs, uniform_prices
     >>> expected_costs([[0.9, 0.1], [0.6, 0.4]], uniform_prices(2, reject_cost=0.2))
     array([[0.1, 0.9, 0.2],
@@ -173,10 +168,6 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     --------
     rejo.prices.price_matrix : Prices as people have them.
     rejo.ThresholdRejectClassifier : The same for any classifier.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------

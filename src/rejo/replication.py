@@ -10,23 +10,15 @@ it counts classes, replicas and boundaries from 0.
 With K classes there are ``Q = 2 (K - 1)`` replicas; without rejection (plain
 ordinal classification) ``Q = K - 1``.  The number of positive replicas of a
 point, its *count* in ``0..Q``, is the output of a classifier, which ``decode`` reads.
-
->>> replica_labels(3)
-array([[-1., -1., -1., -1.],
-       [ 1.,  1., -1., -1.],
-       [ 1.,  1.,  1.,  1.]])
->>> replica_costs(3, reject_cost=0.2)
-array([[0.2, 0.8, 0.8, 0.8],
-       [0.8, 0.2, 0.2, 0.8],
-       [0.8, 0.8, 0.8, 0.2]])
 """
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejo._errors import integer
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 
@@ -63,8 +55,6 @@ def replica_labels(n_classes: int, reject: bool = True) -> Floats:
 
     Examples
     --------
-    Two boundaries between the classes 0 and 1, and two between 1 and 2:
-
     >>> from rejo.replication import replica_labels
     >>> replica_labels(3)
     array([[-1., -1., -1., -1.],
@@ -115,8 +105,8 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
             f"{reject_cost!r}. Above 0.5 the two edges of a reject region would change places; a "
             "ThresholdRejectClassifier takes up to 1 - 1/n_classes."
         )
-    if s is not None and not (isinstance(s, Integral) and s >= 1):
-        raise ValueError(f"s must be an integer of at least 1, or None for all classes; got {s!r}.")
+    if s is not None:
+        integer("s", s, 1)
     k, q, j = _classes_and_replicas(n_classes, reject_cost is not None)
     if reject_cost is None:
         costs = np.ones((k.size, q.size))
@@ -142,8 +132,6 @@ def loss_from_costs(costs: ArrayLike) -> Floats:
 
     Examples
     --------
-    Two classes: an error costs 1 and a rejection 0.2.
-
     >>> from rejo.replication import loss_from_costs, replica_costs
     >>> loss_from_costs(replica_costs(2, reject_cost=0.2))
     array([[0. , 0.2, 1. ],
@@ -167,13 +155,8 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     Returns
     -------
     costs : ndarray of shape (n_classes, n_replicas)
-        ``abs(loss[k, q + 1] - loss[k, q])``.
-
-    Raises
-    ------
-    ValueError
-        If a row does not fall to 0 at its own class and rise after it: such a loss is not
-        a sum of costs over boundaries.
+        ``abs(loss[k, q + 1] - loss[k, q])``.  Each row must fall to 0 at its own class and rise
+        after it: other losses are not sums of costs over boundaries.
 
     Examples
     --------
@@ -239,7 +222,7 @@ def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot"
            [1., 1., 0.],
            [1., 1., 1.]])
     """
-    _check_integer("n_replicas", n_replicas, 1)
+    integer("n_replicas", n_replicas, 1)
     if not (isinstance(h, Real) and 0 < h < np.inf):
         raise ValueError(f"h must be a positive finite number; got {h!r}.")
     if coding == "onehot":
@@ -264,8 +247,7 @@ def replicate(
 ) -> Any:
     """Build the replicated training set, for any binary classifier with sample weights.
 
-    The method is from :footcite:t:`cardoso2007`, and with a reject option from
-    :footcite:t:`sousa2013`.
+    See :footcite:t:`cardoso2007` and, with a reject option, :footcite:t:`sousa2013`.
 
     Parameters
     ----------
@@ -298,12 +280,7 @@ def replicate(
 
     See Also
     --------
-    decode : From the labels of the replicas of a point back to its class.
     rejo.ReplicationClassifier : Does it all, around any binary classifier.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -423,7 +400,7 @@ def _free_name(j: int, taken: Any) -> str:
 
 def _classes_and_replicas(n_classes: int, reject: bool) -> tuple[Any, Any, Any]:
     """Classes k (K, 1), replicas q (Q,) and the class j (Q,) just below boundary q."""
-    _check_integer("n_classes", n_classes, 2)
+    integer("n_classes", n_classes, 2)
     k, q = np.arange(n_classes)[:, None], np.arange((n_classes - 1) * (2 if reject else 1))
     return k, q, q // 2 if reject else q
 
@@ -452,8 +429,3 @@ def _as_costs(costs: ArrayLike) -> Floats:
     if not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise ValueError(f"costs must be finite and not negative; got {costs.tolist()}.")
     return costs
-
-
-def _check_integer(name: str, value: object, least: int) -> None:
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")

@@ -51,11 +51,6 @@ class ReplicationHead(torch.nn.Module):
     thresholds : torch.Tensor of shape (n_boundaries,)
         Cut points on ``w . features``: ``-b_q``.
 
-    See Also
-    --------
-    replication_loss : The loss to train it with.
-    rejo.RejoMLP : A small network without PyTorch.
-
     Examples
     --------
     Three ordered classes have four boundaries, which start evenly around 0:
@@ -176,10 +171,6 @@ def replication_loss(
     -------
     loss : torch.Tensor
         A number, or of shape (...,) if ``reduction="none"``.
-
-    See Also
-    --------
-    rejo.replication.replica_costs : The costs.
 
     Examples
     --------

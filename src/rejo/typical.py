@@ -3,9 +3,8 @@
 A feature is put on a scale on which its values in training are spread like a normal distribution:
 that of their ranks, continued beyond the lowest and the highest value.  Skewed amounts, counts and
 yes or no become comparable, and the correlations on this scale (a Gaussian copula) say how far a
-case is from those of training, which of its features are strange, and what a feature would be if
-it followed from the others.  Few numbers are kept for each feature, and one for each pair if there
-are not too many; no row of training is.
+case is from those of training, and which of its features are strange.  Few numbers are kept for
+each feature, and one for each pair if there are not too many; no row of training is.
 
 >>> import numpy as np
 >>> height = np.linspace(150.0, 190.0, 41)
@@ -13,11 +12,11 @@ are not too many; no row of training is.
 >>> known = Typical.learn(Z)
 >>> known.distance([[170.0, 70.0], [152.0, 88.0], [170.0, 700.0]]).round(1)
 array([  0. ,   4.4, 118.4])
->>> known.replaced([[170.0, 700.0]], [1]).round(1)
-array([[170.,  70.]])
+>>> round(known.strangest([[170.0, 700.0]])[0][0].expected, 1)
+70.0
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -102,11 +101,6 @@ class Typical(NamedTuple):
         """Highest value (p,) of each feature."""
         return self.values[:, -1]
 
-    @property
-    def center(self) -> Floats:
-        """Value (p,) in the middle of each feature; of a feature of two values, their mean."""
-        return self._back(np.zeros((1, len(self.values))), range(len(self.values)))[0]
-
     def distance(self, Z: Any) -> Floats:
         """How far each case (n,) is from the middle: about 1 for cases like those of training.
 
@@ -124,29 +118,6 @@ class Typical(NamedTuple):
         farthest = [np.abs(self._beyond(block)).max(axis=1) for block in _blocks(Z)]
         return self.distance(Z) + np.concatenate(farthest)
 
-    def residuals(self, Z: Any) -> Floats:
-        """How far each feature (n, p) is from what the others suggest, in standard deviations."""
-        spread = np.sqrt(self.precision if self._alone else self.precision.diagonal())
-        return np.concatenate([self._times(s) / spread for s in self._scores(Z)])
-
-    def replaced(self, Z: Any, columns: Sequence[int]) -> Floats:
-        """Cases (n, p) with these columns replaced by what the others suggest.
-
-        That is the median of a feature given the others, within the range of training; of a
-        feature of two values, the mean.
-        """
-        out = np.concatenate([block.copy() for block in _blocks(Z)])
-        these = np.asarray(columns, dtype=np.intp)
-        suggested = np.zeros((len(out), len(these)))
-        if not self._alone and len(these) < len(self.values):
-            s = np.concatenate(list(self._scores(Z)))
-            s = np.clip(s, self.scores[:, 0], self.scores[:, -1])  # far ones tell no more
-            s[:, these] = 0.0
-            own = cho_factor(self.precision[np.ix_(these, these)])
-            suggested = -cho_solve(own, self.precision[these] @ s.T).T
-        out[:, these] = self._back(suggested, columns)
-        return out
-
     def strangest(self, Z: Any, top: int = 3) -> list[list[Strange]]:
         """The features of each case that are the most unlike training, at most ``top`` of them.
 
@@ -154,38 +125,33 @@ class Typical(NamedTuple):
         are at least half as unlikely as the first.
         """
         found = []
+        own = np.sqrt(self.precision if self._alone else self.precision.diagonal())
         for block, s in zip(_blocks(Z), self._scores(Z), strict=True):
-            beyond = self._beyond(block)
-            P = self.precision if self._alone else self.precision.diagonal()
-            residual = self._times(s) / np.sqrt(P)
+            beyond, residual = self._beyond(block), self._times(s) / own
             residual[np.isnan(block)] = 0.0  # what is missing is not strange
+            expected = s - residual / own
             order = np.lexsort((-np.abs(residual), -np.abs(beyond)), axis=1)[:, :top]
             for i, features in enumerate(order.tolist()):
                 outside = [j for j in features if beyond[i, j]]
                 least = np.abs(residual[i]).max() / 2
-                others = [] if outside else [j for j in features if abs(residual[i, j]) >= least]
+                others = [j for j in features if abs(residual[i, j]) >= least]
                 found.append(
                     [
-                        self._strange(j, block[i], s[i], beyond[i], residual[i])
+                        Strange(
+                            feature=j,
+                            kind="outside" if outside else "unusual",
+                            value=float(block[i, j]),
+                            low=float(self.low[j]),
+                            high=float(self.high[j]),
+                            expected=float(
+                                np.interp(expected[i, j], self.scores[j], self.values[j])
+                            ),
+                            deviations=float((beyond if outside else residual)[i, j]),
+                        )
                         for j in outside or others
                     ]
                 )
         return found
-
-    def _strange(
-        self, j: int, case: Floats, s: Floats, beyond: Floats, residual: Floats
-    ) -> Strange:
-        own = 1.0 if self._alone else float(self.precision[j, j])
-        expected = np.array([[s[j] - residual[j] / np.sqrt(own)]])
-        return Strange(
-            feature=j,
-            kind="outside" if beyond[j] else "unusual",
-            value=float(case[j]),
-            low=float(self.low[j]),
-            high=float(self.high[j]),
-            expected=float(self._back(expected, [j])[0, 0]),
-            deviations=float(beyond[j] if beyond[j] else residual[j]),
-        )
 
     @property
     def _alone(self) -> bool:
@@ -207,12 +173,6 @@ class Typical(NamedTuple):
             for j, column in enumerate(block.T):
                 s[:, j] += np.interp(column, self.values[j], self.scores[j])
             yield np.clip(np.nan_to_num(s, copy=False, nan=0.0), *LIMITS)
-
-    def _back(self, s: Floats, columns: Sequence[int]) -> Floats:
-        """Values (n, k) of these columns that have the scores ``s``, within the range."""
-        pairs = zip(columns, s.T, strict=True)
-        found = [np.interp(score, self.scores[j], self.values[j]) for j, score in pairs]
-        return np.array(found).reshape(len(found), len(s)).T
 
     def _check_state(self) -> None:
         """The arrays are of the same features, and the precision is that of correlations."""

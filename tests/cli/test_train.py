@@ -588,7 +588,7 @@ def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table, monkeyp
     def careful(problem=None):
         plain = LogisticRegression()
         model = ReplicationClassifier(plain, reject_cost=0.2)
-        return catalogue.Built(model, {"estimator__C": (1e-6,)}, plain, "estimator__")
+        return catalogue.Built(model, {"estimator__C": (1e-6,)}, plain)
 
     frame = table()
     frame.to_csv("t.csv", index=False)

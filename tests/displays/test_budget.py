@@ -34,12 +34,6 @@ def test_rejected_points_come_first():
     np.testing.assert_allclose(own.get_xydata(), [[0.25, 0.25]])
 
 
-def test_equal_doubt_is_one_straight_step():
-    display = ReviewBudgetDisplay.from_predictions([0, 0, 1, 1], [0, 1, 1, 0], [0.5] * 4)
-    np.testing.assert_array_equal(display.reviewed, [0, 1])
-    np.testing.assert_array_equal(display.errors, [0.5, 0])
-
-
 @pytest.mark.parametrize("counts", [False, True])
 def test_the_queue_of_an_estimator(counts):
     X, y = make_synthetic_1(150, random_state=0)
@@ -72,13 +66,6 @@ def test_two_queues_in_one_picture(legend_texts):
     assert legend_texts(second) == ["a", "b", "random order", "ideal order"]
     assert first.line_.get_color() != second.line_.get_color()
     assert first.ax_.get_ylim()[1] >= 1
-
-
-def test_plot_again_with_counts():
-    display = ReviewBudgetDisplay.from_predictions([0, 0, 1], [0, 1, 1], [1, 2, 3])
-    assert display.plot(counts=True) is display
-    np.testing.assert_allclose(display.line_.get_xdata(), [0, 1, 2, 3])
-    assert display.ax_.get_ylabel() == "errors left"
 
 
 @pytest.mark.parametrize("rejected", [[True], [0.0, 1.0, 0.0]])

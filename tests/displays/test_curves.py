@@ -2,7 +2,6 @@
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -354,10 +353,3 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     for display in (AccuracyRejectDisplay, RiskCurveDisplay):
         with pytest.raises(ImportError, match=rf'{display.__name__} needs .* "rejo\[plot\]"'):
             display.from_rows(make_rows())
-
-
-def test_plot_again_in_given_axes():
-    display = AccuracyRejectDisplay.from_rows(make_rows())
-    _, ax = plt.subplots()
-    assert display.plot(ax=ax) is display
-    assert display.ax_ is ax

@@ -1,7 +1,5 @@
 """The picture of the reject region: what it stores, what it draws, what it refuses."""
 
-import sys
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -272,12 +270,6 @@ def test_wrong_arguments_are_named(change, error, message):
         RejectRegionDisplay.from_estimator(**arguments)
 
 
-def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r'pip install "rejo\[plot\]"'):
-        RejectRegionDisplay.from_estimator(Strips().fit(X, binary_labels(X)), X)
-
-
 def test_a_classifier_without_scores_is_drawn_by_its_decisions(legend_texts):
     y = binary_labels(X)
     display = RejectRegionDisplay.from_estimator(Stripes().fit(X, y), X, y)
@@ -319,12 +311,6 @@ def test_five_ordered_classes_of_a_fitted_machine(legend_texts):
         model.classes_[index][index >= 0], model.predict(grid)[index >= 0]
     )
     assert legend_texts(display) == ["1", "2", "3", "4", "5", "review"]
-
-
-def test_classes_in_a_column():
-    y = binary_labels(X)
-    display = RejectRegionDisplay.from_estimator(Strips().fit(X, y), X, y[:, None])
-    np.testing.assert_array_equal(display.y, y)
 
 
 def test_a_display_needs_scores_or_decisions():

@@ -62,19 +62,6 @@ def test_the_measures_can_be_read_off_the_matrix(rows):
     assert risk == pytest.approx((matrix * loss).sum() / n)
 
 
-@given(rows=points, cost=st.floats(0.01, 0.5))
-def test_equal_losses_give_the_empirical_risk(rows, cost):
-    y_true, y_pred, lower, weight = decisions(rows)
-    loss = 1.0 - np.repeat(np.eye(3), 2, axis=1)[:, :-1]  # (3, 5)
-    loss[:, 1::2] = cost
-    given_ = {"reject_label": "?", "sample_weight": weight}
-    risk = metrics.ordinal_risk(
-        y_true, y_pred, loss_matrix=loss, classes=NAMES, lower=lower, **given_
-    )
-    expected = metrics.empirical_risk(y_true, y_pred, reject_cost=cost, **given_)
-    assert risk == pytest.approx(expected)
-
-
 def test_by_default_the_classes_are_sorted_and_rejections_are_last():
     matrix = metrics.reject_confusion_matrix([2, 1, 1], [3, -1, 1], reject_label=-1)
     np.testing.assert_array_equal(matrix, [[1, 0, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0]])
@@ -166,7 +153,7 @@ def test_wrong_arguments_of_the_ordinal_risk_are_named(given_, error, message):
 def test_wrong_arguments_of_the_matrix_are_named():
     with pytest.raises(ValueError, match="lower"):
         metrics.reject_confusion_matrix([0, 1], [0, -1], reject_label=-1, lower=[0, 0])
-    with pytest.raises(TypeError, match=r"the labels cannot be sorted .* pass classes"):
+    with pytest.raises(TypeError, match="pass classes"):
         metrics.reject_confusion_matrix([0, "b"], [0, "b"], reject_label=-1)
     with pytest.raises(ValueError, match="sample_weight"):
         metrics.reject_confusion_matrix([0, 1], [0, 1], reject_label=-1, sample_weight=[1, -1])

@@ -39,26 +39,6 @@ def test_the_cost_agrees_with_adding_up(rows, a, b, review, accuracy):
     assert cost == pytest.approx(repeated)
 
 
-@given(rows=points, cost=st.floats(0, 1), error=prices, accuracy=st.floats(0, 1))
-def test_the_cost_is_the_risk_in_another_unit(rows, cost, error, accuracy):
-    y_true, y_pred, weight = map(np.array, zip(*rows, strict=True))
-    given_ = {"reject_label": "?", "sample_weight": weight}
-    risk = metrics.empirical_risk(y_true, y_pred, reject_cost=cost, **given_)
-    perfect = metrics.expected_cost(y_true, y_pred, error=error, review=cost * error, **given_)
-    assert perfect == pytest.approx(error * risk)
-
-    share = metrics.rejection_rate(y_true, y_pred, **given_)
-    real = metrics.expected_cost(
-        y_true,
-        y_pred,
-        error=error,
-        review=cost * error,
-        reviewer_accuracy=accuracy,
-        **given_,
-    )
-    assert real == pytest.approx(perfect + share * (1 - accuracy) * error)
-
-
 def test_one_error_cost_is_that_of_every_class():
     y_true, y_pred = np.array([1, 2, 2]), np.array([2, 0, 2])
     given_ = {"reject_label": 0, "review": 3, "reviewer_accuracy": 0.5}

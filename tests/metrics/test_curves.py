@@ -111,51 +111,6 @@ def test_the_generalised_area_is_that_of_the_ranking(rows):
     )
 
 
-@given(rows=points)
-def test_a_weight_is_a_number_of_repeated_rows(rows):
-    y_true, y_pred, sureness, weight = arrays(rows)
-    repeated = [array.repeat(weight) for array in (y_true, y_pred, sureness)]
-    for area in AREAS:
-        weighted = area(y_true, y_pred, sureness, sample_weight=weight)
-        assert weighted == pytest.approx(area(*repeated), abs=1e-12)
-    for curve in (metrics.risk_coverage_curve, metrics.accuracy_reject_curve):
-        weighted = curve(y_true, y_pred, sureness, sample_weight=weight)
-        for left, right in zip(weighted, curve(*repeated), strict=True):
-            np.testing.assert_allclose(left, right, rtol=1e-12)
-
-
-@given(rows=points, seed=st.integers(0, 99))
-def test_the_order_of_the_points_and_the_scale_of_the_sureness_do_not_matter(rows, seed):
-    y_true, y_pred, sureness, weight = arrays(rows)
-    turn = np.random.default_rng(seed).permutation(len(rows))
-    for area in AREAS:
-        there = area(y_true, y_pred, sureness, sample_weight=weight)
-        back = area(
-            y_true[turn],
-            y_pred[turn],
-            np.exp(sureness[turn]),
-            sample_weight=weight[turn],
-        )
-        assert there == pytest.approx(back, abs=1e-12)
-
-
-@given(rows=points)
-def test_a_point_of_a_curve_is_the_measure_at_its_threshold(rows):
-    y_true, y_pred, sureness, weight = arrays(rows)
-    for kind, measure in (
-        ("accepted", metrics.accepted_accuracy),
-        ("overall", metrics.overall_accuracy),
-    ):
-        curve = metrics.accuracy_reject_curve(
-            y_true, y_pred, sureness, sample_weight=weight, accuracy=kind
-        )
-        for rate, accuracy, threshold in zip(*curve, strict=True):
-            decisions = np.where(sureness >= threshold, y_pred, -1)
-            given_ = {"reject_label": -1, "sample_weight": weight}
-            assert metrics.rejection_rate(y_true, decisions, **given_) == pytest.approx(rate)
-            assert measure(y_true, decisions, **given_) == pytest.approx(accuracy, nan_ok=True)
-
-
 def test_points_are_masked_and_not_thresholds():
     """Worked by hand; in the order of the file: right, wrong, right, right, wrong."""
     y_true, y_pred = [0, 1, 0, 1, 0], [0, 0, 0, 1, 1]
@@ -172,27 +127,6 @@ def test_points_are_masked_and_not_thresholds():
     assert metrics.augrc(y_true, y_pred, sureness) == pytest.approx(0.2 * (0.1 + 0.3))
 
 
-def test_ties_are_rejected_together():
-    """Worked by hand; there are fewer thresholds than points."""
-    y_true, y_pred = [0, 1, 0, 1, 0], [0, 0, 0, 1, 1]  # right, wrong, right, right, wrong
-    sureness = [0.9, 0.6, 0.6, 0.9, 0.6]
-    curve = metrics.accuracy_reject_curve(y_true, y_pred, sureness)
-    assert curve.threshold.tolist() == [0.6, 0.9, math.inf]
-    np.testing.assert_allclose(curve.rejection_rate, [0, 0.6, 1])
-    np.testing.assert_allclose(curve.accuracy, [3 / 5, 1, math.nan])
-    assert metrics.aurc(y_true, y_pred, sureness) == pytest.approx(0.6 * 2 / 5)
-
-
-@pytest.mark.parametrize(("pred", "r"), [(1, 0.0), (0, 1.0)])
-def test_a_single_point(pred, r):
-    curve = metrics.risk_coverage_curve([1], [pred], [0.7])
-    np.testing.assert_array_equal(curve.coverage, [0, 1])
-    np.testing.assert_array_equal(curve.risk, [math.nan, r])
-    assert metrics.aurc([1], [pred], [0.7]) == r
-    assert metrics.augrc([1], [pred], [0.7]) == r / 2
-    assert metrics.e_aurc([1], [pred], [0.7]) == 0
-
-
 @given(n_right=st.integers(0, 30), n_wrong=st.integers(0, 30))
 def test_the_best_ranking_has_almost_no_excess(n_right, n_wrong):
     n = n_right + n_wrong
@@ -200,12 +134,6 @@ def test_the_best_ranking_has_almost_no_excess(n_right, n_wrong):
         y_pred = np.repeat([1, 0], [n_right, n_wrong])
         excess = metrics.e_aurc(np.ones(n), y_pred, -np.arange(n))
         assert 0 <= excess <= n_wrong / n**2 + 1e-12
-
-
-def test_one_value_for_all_cases_is_not_a_ranking():
-    y_true, y_pred = [0, 0, 0, 1], [0, 0, 1, 1]
-    assert metrics.aurc(y_true, y_pred, [5] * 4) == 0.25
-    assert metrics.augrc(y_true, y_pred, [5] * 4) == 0.125
 
 
 @pytest.mark.parametrize(

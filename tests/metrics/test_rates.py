@@ -86,14 +86,6 @@ def test_qualities_agree_with_counting(rows, data):
         assert quality == pytest.approx((er / cr) / ((er + ea) / (cr + ca)))
 
 
-def test_rejecting_at_random_has_the_quality_one():
-    y_true, y_forced = np.array([0, 0, 0, 1] * 2), np.zeros(8, dtype=int)
-    y_pred = np.where(np.arange(8) < 4, -1, y_forced)
-    given_ = {"y_forced": y_forced, "reject_label": -1}
-    assert metrics.rejection_quality(y_true, y_pred, **given_) == 1
-    assert metrics.classification_quality(y_true, y_pred, **given_) == 0.5
-
-
 @pytest.mark.parametrize("quality", [metrics.classification_quality, metrics.rejection_quality])
 def test_wrong_forced_decisions_are_named(quality):
     y_true, y_pred = [0, 1], [0, -1]
@@ -102,39 +94,9 @@ def test_wrong_forced_decisions_are_named(quality):
             quality(y_true, y_pred, y_forced=y_forced)
 
 
-@given(rows=points.filter(lambda rows: any(row[2] for row in rows)))
-def test_a_weight_is_a_number_of_repeated_rows(rows):
-    y_true, y_pred, weight = map(np.array, zip(*rows, strict=True))
-    for measure in MEASURES:
-        weighted = measure(y_true, y_pred, reject_label=-1, sample_weight=weight)
-        repeated = measure(y_true.repeat(weight), y_pred.repeat(weight), reject_label=-1)
-        assert weighted == pytest.approx(repeated, nan_ok=True)
-
-
-def test_errors_are_a_share_of_all_points_and_accuracy_of_the_accepted():
-    y_true, y_pred = [0, 0, 1, 1], [0, 1, -1, -1]
-    assert metrics.error_rate(y_true, y_pred, reject_label=-1) == 0.25
-    assert metrics.accepted_accuracy(y_true, y_pred, reject_label=-1) == 0.5
-
-
-def test_nothing_accepted():
-    y_true, y_pred = [0, 1], [-1, -1]
-    assert metrics.rejection_rate(y_true, y_pred, reject_label=-1) == 1
-    assert metrics.error_rate(y_true, y_pred, reject_label=-1) == 0
-    assert metrics.empirical_risk(y_true, y_pred, reject_label=-1, reject_cost=0.3) == 0.3
-    assert math.isnan(metrics.accepted_accuracy(y_true, y_pred, reject_label=-1))
-
-
 def test_all_rejected_by_a_text_while_the_classes_are_numbers():
     y_pred = np.array(["reject", "reject"])
     assert metrics.rejection_rate([0, 1], y_pred, reject_label="reject") == 1
-
-
-def test_a_classifier_that_never_rejects_needs_no_label():
-    y_true, y_pred = [0, 0, 1, 1], [0, 0, 0, 1]
-    assert metrics.rejection_rate(y_true, y_pred) == 0
-    assert metrics.error_rate(y_true, y_pred) == 0.25
-    assert metrics.accepted_accuracy(y_true, y_pred) == 0.75
 
 
 TRUE, PRED = ["low", "low", "high", "high"], ["low", "reject", "low", "high"]

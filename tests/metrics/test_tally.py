@@ -58,10 +58,3 @@ def test_rates_follow_from_the_counts():
     assert found.accepted_error_rate == 0.25
     assert found.accepted_accuracy == 0.75
     assert found.risk(0.5) == pytest.approx(0.3)
-
-
-def test_rates_of_the_decided_are_undefined_without_a_decision():
-    found = tally(np.array([-1, -1]), np.array([0, 1]))
-    assert np.isnan(found.accepted_accuracy)
-    assert np.isnan(found.accepted_error_rate)
-    assert found.rejection_rate == 1

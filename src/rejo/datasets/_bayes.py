@@ -8,13 +8,13 @@ never pays.
 """
 
 from functools import cache
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, softmax
 
+from rejo._errors import choice, number
 from rejo._typing import Floats
 from rejo.datasets.synthetic import (
     CUTS_1,
@@ -34,15 +34,7 @@ _NAMES = sorted([*_CUTS, *_N_CLOUDS])
 
 
 class BayesRates(NamedTuple):
-    """Rates of the Bayes rule, as fractions of all points.
-
-    Parameters
-    ----------
-    rejection_rate, error_rate : float
-        Fractions of all points that are rejected, and that are decided wrongly.
-    risk : float
-        ``reject_cost * rejection_rate + error_rate``.
-    """
+    """Rates of the Bayes rule, as fractions of all points, and ``risk = reject_cost * R + E``."""
 
     rejection_rate: float
     error_rate: float
@@ -73,7 +65,7 @@ def posterior(name: str, X: ArrayLike) -> Floats:
            [0.33, 0.67],
            [1.  , 0.  ]])
     """
-    _check_name(name)
+    choice("name", name, _NAMES)
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X must have shape (n_samples, 2), got {points.shape}")
@@ -126,24 +118,14 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     >>> f"{rates.rejection_rate:.3f} {1 - rates.error_rate:.3f} {rates.risk:.3f}"
     '0.453 0.946 0.144'
     """
-    _check_name(name)
-    if isinstance(reject_cost, bool) or not isinstance(reject_cost, Real):
-        raise TypeError(f"reject_cost must be a number, got {reject_cost!r}")
+    choice("name", name, _NAMES)
     K = len(_CUTS[name]) // 2 + 1 if name in _CUTS else _N_CLOUDS[name]
-    if not 0 < reject_cost <= 1 - 1 / K:
-        raise ValueError(
-            f"reject_cost must be above 0 and at most {1 - 1 / K:.3g}, since {name} has {K} "
-            f"classes; got {reject_cost!r}"
-        )
+    if number("reject_cost", reject_cost, 0, 1 - 1 / K) == 0:
+        raise ValueError("reject_cost must be above 0")
     doubt, mass = _doubt(name)
     rejected = float(mass[doubt > reject_cost].sum())
     risk = float(np.minimum(doubt, reject_cost) @ mass)
     return BayesRates(rejected, risk - reject_cost * rejected, risk)
-
-
-def _check_name(name: str) -> None:
-    if name not in _NAMES:
-        raise ValueError(f"name must be one of {', '.join(_NAMES)}, got {name!r}")
 
 
 @cache

@@ -1,10 +1,11 @@
 """Real tables that come with scikit-learn, as tasks for this package."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
+
+from rejo._errors import integer
 
 
 def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -75,10 +76,7 @@ def load_diabetes_ordinal(
     """
     from sklearn.datasets import load_diabetes
 
-    if isinstance(n_classes, bool) or not isinstance(n_classes, Integral):
-        raise TypeError(f"n_classes must be an integer, got {n_classes!r}")
-    if not 2 <= n_classes <= 10:
-        raise ValueError(f"n_classes must be from 2 to 10, got {n_classes!r}")
+    n_classes = integer("n_classes", n_classes, 2, 10)
     table = load_diabetes(as_frame=as_frame)
     cuts = np.quantile(table.target, np.arange(1, n_classes) / n_classes)
     return _result(

@@ -19,14 +19,9 @@ def load_table(
     groups: str | None = None,
     drop: str | Iterable[str] = (),
     text: str | Iterable[str] = (),
-    sep: str | None = None,
-    decimal: str | None = None,
-    missing: Iterable[str] = (),
-    encoding: str | None = None,
+    **options: Any,
 ) -> Bunch:
     r"""Load a labelled table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
-
-    The file is read by :func:`rejo.tables.read_table`, with the same values.
 
     Parameters
     ----------
@@ -45,8 +40,8 @@ def load_table(
     text : str or iterable of str, default=()
         Columns to keep as strings, such as classes written ``01``, or dates with an unclear order
         of day and month.
-    sep, decimal, missing, encoding
-        How the file is written; see :func:`rejo.tables.read_table`.
+    **options
+        How the file is written, such as ``sep`` and ``encoding`` of :func:`rejo.tables.read_table`.
 
     Returns
     -------
@@ -55,10 +50,6 @@ def load_table(
         ``feature_names``, ``target_names`` (the classes in order), ``name``, ``filename`` and
         ``DESCR``. Whole numbers are integers in ``target`` and ``groups``, and floats in ``data``.
         Columns without a name, such as saved row numbers, are left out.
-
-    See Also
-    --------
-    rejo.tables.read_table : Read a table without naming a target; also Excel, JSON and databases.
 
     Examples
     --------
@@ -75,14 +66,8 @@ def load_table(
     """
     path = Path(path)
     others = [drop] if isinstance(drop, str) else list(drop)
-    frame = read_table(
-        path,
-        text=[*([text] if isinstance(text, str) else text), *others],
-        sep=sep,
-        decimal=decimal,
-        missing=missing,
-        encoding=encoding,
-    ).frame
+    texts = [text] if isinstance(text, str) else list(text)
+    frame = read_table(path, text=texts + others, **options).frame
     grouping = [] if groups is None else [groups]
     for parameter, columns in (("target", [target]), ("groups", grouping)):
         check_columns(str(path), columns, frame.columns, parameter)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import choice
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
-from rejo.displays._curves import RANKING, Curve, CurveDisplay, check_choice, draw_legend
+from rejo.displays._curves import RANKING, Curve, CurveDisplay, draw_legend
 from rejo.displays._inputs import column, described, rank
 from rejo.displays.style import percent
 from rejo.metrics import accuracy_reject_curve, bootstrap_interval
@@ -44,18 +45,6 @@ class AccuracyRejectDisplay(CurveDisplay):
     accuracy : {"accepted", "overall"}, default="accepted"
         Right decisions as a share of the accepted points, or ``1 - E``, where rejections count as
         right, as in the paper.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
-    See Also
-    --------
-    rejo.metrics.accuracy_reject_curve : The numbers of a curve by ranking.
-    rejo.compare : Rows for :meth:`from_rows`.
 
     Examples
     --------
@@ -97,20 +86,15 @@ class AccuracyRejectDisplay(CurveDisplay):
     ) -> Self:
         """Plot results of methods that were refitted for each reject cost.
 
+        A point of a curve is the mean accuracy, and the mean R, over the runs at one reject cost.
+        For the band, runs are compared at the same rejection rate, where at least two reach it.
+
         Parameters
         ----------
         %rows
-        accuracy : {"accepted", "overall"}, default="accepted"
-            The column ``accepted_accuracy``, or ``1 - E``. A point of the curve is the mean
-            accuracy, and the mean R, over the runs at one reject cost. Runs that accept nothing
-            have no accepted accuracy and are left out.
-        band : {"deviation", "quantiles", None}, default="deviation"
-            One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
-            which suits bootstrap samples; ``None`` for no band. Runs are compared at the same
-            rejection rate, wherever at least two of them reach it.
-        %bayes, ax
+        %accuracy, band, bayes, ax
         """
-        check_choice("accuracy", accuracy, tuple(YLABELS))
+        choice("accuracy", accuracy, YLABELS)
         y = "accepted_accuracy" if accuracy == "accepted" else "E"
         curves, label = curves_from_rows(rows, "R", y, band)
         if accuracy == "overall":
@@ -134,9 +118,6 @@ class AccuracyRejectDisplay(CurveDisplay):
         ax: "Axes | None" = None,
     ) -> Self:
         """Rank the points by the sureness of one fitted classifier, and plot.
-
-        The classifier keeps its own reject cost: this shows how well it ranks, not how a classifier
-        trained for another cost would do.
 
         Parameters
         ----------
@@ -195,7 +176,7 @@ class AccuracyRejectDisplay(CurveDisplay):
         return display.plot(ax=ax)
 
     def _plot(self, ax: "Axes | None") -> None:
-        check_choice("accuracy", self.accuracy, tuple(YLABELS))
+        choice("accuracy", self.accuracy, YLABELS)
         ax, _ = self._draw(ax)
         percent(ax.xaxis)
         percent(ax.yaxis)

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from rejo._typing import Floats
 from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
-from rejo.displays._inputs import column, described, rank
+from rejo.displays._inputs import column, described, rank, rejected_first
 from rejo.displays.style import Display, from_zero, percent, sober
-from rejo.metrics import accuracy_reject_curve
+from rejo.metrics import accuracy_reject_curve, check_mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 class ReviewBudgetDisplay(Display):
     """Errors left against reviews done, when the most doubtful points are reviewed first.
 
-    Reviews are assumed to be right. The curve starts at the error rate of a classifier that decides
-    everything and ends at 0, when everything is reviewed. Reviews in random order follow the
-    straight line; the ideal order finds an error in every review until none is left. Where points
-    are equally doubtful, the curve is straight.
-
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
+    Reviews are assumed to be right. Reviews in random order follow the straight line; the ideal
+    order finds an error in every review until none is left. Where points are equally doubtful, the
+    curve is straight.
 
     Parameters
     ----------
@@ -39,18 +36,6 @@ class ReviewBudgetDisplay(Display):
         How many of them the classifier itself rejects; marked on the curve.
     name : str, default="classifier"
         What the legend calls it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
-    See Also
-    --------
-    rejo.queue : The points in the order of review.
-    rejo.metrics.augrc : A measure of how well the order finds errors.
 
     Examples
     --------
@@ -120,17 +105,11 @@ class ReviewBudgetDisplay(Display):
         true, score = column(y_true), np.asarray(sureness, dtype=np.float64)
         n_rejected = None
         if rejected is not None:
-            mask = np.asarray(rejected)
-            if mask.shape != true.shape or mask.dtype != bool:
-                raise ValueError(
-                    f"rejected must be True or False for each of the {len(true)} points, got shape "
-                    f"{mask.shape} of {mask.dtype}; such as model.reject_mask(X)"
-                )
+            mask = check_mask("rejected", rejected, len(true))
             n_rejected = int(mask.sum())
             # Otherwise the curve raises the error.
             if score.shape == mask.shape and np.isfinite(score).all():
-                pairs = np.column_stack([~mask, score])
-                score = np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+                score = rejected_first(mask, score)
         # A reviewed point is a rejected one that counts as right.
         curve = accuracy_reject_curve(true, y_pred, score, accuracy="overall")
         display = cls(

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rejo._errors import choice
 from rejo._typing import Floats
-from rejo.displays._curves import Curve, check_choice
+from rejo.displays._curves import Curve
 
 BANDS = ("deviation", "quantiles", None)
 QUANTILES = (0.05, 0.95)
@@ -21,7 +22,7 @@ def curves_from_rows(rows: Any, x: str, y: str, band: str | None) -> tuple[list[
     The points are in the order of ``x``. Where ``y`` is ``nan``, such as the accuracy on accepted
     points if nothing is accepted, the run has no point.
     """
-    check_choice("band", band, BANDS)
+    choice("band", band, BANDS)
     tables = _tables(rows, x, y)
     curves = [_curve(method, *table, band) for method, table in tables.items()]
     sizes = {len(table[0]) for table in tables.values()}

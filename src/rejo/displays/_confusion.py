@@ -26,8 +26,6 @@ class RejectConfusionDisplay(Display):
 
     Blue is right, grey is sent to review, vermilion is wrong; a deeper colour is a larger share.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
-
     Parameters
     ----------
     matrix : ndarray of shape (K, K + 1) or (K, 2 K - 1)
@@ -44,14 +42,6 @@ class RejectConfusionDisplay(Display):
         What is written in the cells.
     shares_ : ndarray of the shape of ``matrix``
         Shares of each true class; 0 in the row of a class without points.
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
-    See Also
-    --------
-    rejo.metrics.reject_confusion_matrix : The counts.
 
     Examples
     --------
@@ -152,10 +142,8 @@ class RejectConfusionDisplay(Display):
             lower=lower,
             sample_weight=sample_weight,
         )
-        if classes is None:
-            decided = found.pred[~found.rejected]
-            classes = np.array(sorted({*found.true.tolist(), *decided.tolist()}))
-        display = cls(matrix=matrix, classes=np.asarray(classes), ordinal=lower is not None)
+        classes = np.array(found.coded(classes)[0]) if classes is None else np.asarray(classes)
+        display = cls(matrix=matrix, classes=classes, ordinal=lower is not None)
         return display.plot(ax=ax)
 
     @property

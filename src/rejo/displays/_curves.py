@@ -176,9 +176,3 @@ def check_bayes(bayes: Any) -> tuple[Floats, Floats] | None:
             f"bayes must be two arrays (x, y) of equal length, got {x.shape} and {y.shape}"
         )
     return x, y
-
-
-def check_choice(name: str, value: Any, options: tuple[Any, ...]) -> None:
-    """Raise an error that lists the options, unless the value is one of them."""
-    if value not in options:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")

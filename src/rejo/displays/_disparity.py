@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import choice
 from rejo._typing import Floats
-from rejo.displays._curves import check_choice, draw_reference
-from rejo.displays._inputs import column, described, judge_in_groups
+from rejo.displays._curves import draw_reference
+from rejo.displays._inputs import column, described, judge_in_groups, rejected_first
 from rejo.displays.style import LINE_COLOURS, LINE_STYLES, Display, from_zero, percent, sober, wrap
 from rejo.estimators import AMBIGUOUS
 from rejo.metrics import DisparityCurve, disparity_curve
@@ -32,24 +33,10 @@ class DisparityDisplay(Display):
     the label of the axis says so. With ``show="gap"``: the gap between the best and the worst
     group, its interval, and the gap between the same two groups if every case were decided.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
-
     Parameters
     ----------
     curve : DisparityCurve
         From :func:`rejo.metrics.disparity_curve`.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
-    See Also
-    --------
-    rejo.metrics.disparity_curve : The numbers.
-    rejo.RejectClassifierCV : Limit errors or reviews in each group.
 
     Examples
     --------
@@ -96,9 +83,7 @@ class DisparityDisplay(Display):
         %estimator, X, y, group, show, shares, min_cases, ax
         """
         model, found = judge_in_groups(estimator, X, group)
-        decided = found.decision >= 0
-        pairs = np.column_stack([decided, found.sureness])
-        rank = np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+        rank = rejected_first(found.decision < 0, found.sureness)
         reviewed = None if found.kind is None else found.kind != AMBIGUOUS
         given: dict[str, Any] = {"reviewed": reviewed, "shares": shares, "min_cases": min_cases}
         curve = disparity_curve(column(y), model.classes_[found.forced], rank, group, **given)
@@ -131,7 +116,7 @@ class DisparityDisplay(Display):
 
     def plot(self, ax: "Axes | None" = None, *, show: Show = "accuracy") -> Self:
         """Draw the accuracy of each group, or the gap, into ``ax`` or a new figure."""
-        check_choice("show", show, ("accuracy", "gap"))
+        choice("show", show, ("accuracy", "gap"))
         ax = self._set_axes(ax)
         self.lines_: list[Any] = []
         if show == "accuracy":

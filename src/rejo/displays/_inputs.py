@@ -98,6 +98,12 @@ def rank(estimator: Any, X: Any, name: str | None) -> tuple[NDArray[Any], Floats
     return model.classes_[found.forced], found.sureness, found.decision < 0, name
 
 
+def rejected_first(rejected: Mask, sureness: Floats) -> Floats:
+    """A number for each point that ranks rejected points below all others."""
+    pairs = np.column_stack([~rejected, sureness])
+    return np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+
+
 def column(y: Any) -> NDArray[Any]:
     """Return labels of shape (n,), also where they come as a single column (n, 1)."""
     # NumPy would turn a list such as [1, "reject"] into strings: lists become objects.

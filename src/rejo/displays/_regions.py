@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import cycle
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from rejo._errors import integer, number
 from rejo._frames import is_polars
 from rejo._typing import Floats, Indices
 from rejo.displays import style
@@ -34,8 +34,6 @@ class RejectRegionDisplay(Display):
     reject regions (grey, hatched) between them. The edges are the lines ``f_q(x) = 0``. For a
     classifier without such scores, the decisions on the grid are drawn.
 
-    Use :meth:`from_estimator` to make one.
-
     Parameters
     ----------
     xx0, xx1 : ndarray of shape (grid_resolution, grid_resolution)
@@ -60,14 +58,6 @@ class RejectRegionDisplay(Display):
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
         Number of positive scores at each point of the grid, 0 to ``n_boundaries``. With rejection,
         an even number 2k means class k and an odd one a rejection. Without scores: the decisions.
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
-    See Also
-    --------
-    sklearn.inspection.DecisionBoundaryDisplay : Regions without rejection.
 
     Examples
     --------
@@ -127,7 +117,8 @@ class RejectRegionDisplay(Display):
         xlabel, ylabel : str, default=None
             Names of the features; by default the columns of a DataFrame, or "x1" and "x2".
         """
-        _check_settings(grid_resolution, eps)
+        integer("grid_resolution", grid_resolution, 2)
+        number("eps", eps, 0)
         values = check_array(X, dtype=np.float64, input_name="X")
         if values.shape[1] != 2:
             raise ValueError(
@@ -266,17 +257,6 @@ class RejectRegionDisplay(Display):
             look: dict[str, Any] = {"fc": style.REJECT_FACE, "ec": style.REJECT_HATCH, "lw": 0.6}
             handles.append(Patch(label="review", hatch="////", **look))
         style.legend(self.ax_, handles)
-
-
-def _check_settings(grid_resolution: Any, eps: Any) -> None:
-    if isinstance(grid_resolution, bool) or not isinstance(grid_resolution, Integral):
-        raise TypeError(f"grid_resolution must be an integer, got {grid_resolution!r}")
-    if grid_resolution < 2:
-        raise ValueError(f"grid_resolution must be at least 2, got {grid_resolution!r}")
-    if isinstance(eps, bool) or not isinstance(eps, Real):
-        raise TypeError(f"eps must be a number, got {eps!r}")
-    if not 0 <= float(eps) < np.inf:
-        raise ValueError(f"eps must be finite and non-negative, got {eps!r}")
 
 
 def _evaluate(

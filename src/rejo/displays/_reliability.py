@@ -25,8 +25,6 @@ class ReliabilityDisplay(Display):
     come true in 70 % of the points.  Below it they promise too much, above it too little.  The band
     is the Wilson interval of the observed share.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
-
     Parameters
     ----------
     table : ReliabilityTable
@@ -35,18 +33,6 @@ class ReliabilityDisplay(Display):
         The class whose posterior it is; ``None`` for the likeliest class of each point.
     name : str, default="classifier"
         What the legend calls it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
-    See Also
-    --------
-    rejo.metrics.reliability_table : The numbers.
-    sklearn.calibration.CalibrationDisplay : The same without intervals and weights.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 """Risk against the reject cost."""
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import number
 from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import (
     REFERENCE,
@@ -32,25 +32,11 @@ class RiskCurveDisplay(CurveDisplay):
     The risk is ``reject_cost * R + E``, where a wrong decision costs 1. Where a curve lies above
     the dotted line, it would be cheaper to reject everything.
 
-    Use :meth:`from_rows` to make one.
-
     Parameters
     ----------
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
     %bayes, band_label, operating_point
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure that holds them.
-
-    See Also
-    --------
-    rejo.compare : Rows for :meth:`from_rows`.
-    rejo.datasets.bayes_risk : The best possible risk on the synthetic problems.
 
     Examples
     --------
@@ -89,7 +75,10 @@ class RiskCurveDisplay(CurveDisplay):
         return display.plot(ax=ax)
 
     def _plot(self, ax: "Axes | None") -> None:
-        _check_point(self.operating_point, check_curves(self.curves))
+        if self.operating_point is not None:  # within the reject costs of every curve
+            ends = [(min(curve.x), max(curve.x)) for curve in check_curves(self.curves)]
+            low, high = (max(low for low, _ in ends), min(high for _, high in ends))
+            number("operating_point", self.operating_point, low, high)
         ax, curves = self._draw(ax)
         # An infinite line leaves the limits to the curves.
         look: dict[str, Any] = {"color": "0.4", "lw": 1, "ls": ":", "gid": REFERENCE}
@@ -107,16 +96,3 @@ class RiskCurveDisplay(CurveDisplay):
         label = f"operating point, $w_r$ = {cost:g}"
         look: dict[str, Any] = {"markersize": 9, "mfc": "none", "mec": "0.15"}
         draw_reference(self.ax_, [cost] * len(curves), risks, label, **RING, **look)
-
-
-def _check_point(cost: Any, curves: list[Curve]) -> None:
-    if cost is None:
-        return
-    if isinstance(cost, bool) or not isinstance(cost, Real):
-        raise TypeError(f"operating_point must be a reject cost, a number, got {cost!r}")
-    low, high = max(min(c.x) for c in curves), min(max(c.x) for c in curves)
-    if not low <= float(cost) <= high:
-        raise ValueError(
-            f"operating_point must lie within the reject costs of every curve, from {low:g} to "
-            f"{high:g}, got {cost!r}"
-        )

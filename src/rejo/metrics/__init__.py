@@ -21,7 +21,7 @@ from rejo.metrics._curves import (
     risk_coverage_curve,
 )
 from rejo.metrics._disparity import AccuracyGap, DisparityCurve, accuracy_gap, disparity_curve
-from rejo.metrics._labels import outcomes
+from rejo.metrics._labels import check_mask, outcomes
 from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table
 from rejo.metrics._rates import (
     accepted_accuracy,

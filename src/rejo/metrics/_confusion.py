@@ -1,32 +1,22 @@
 """Confusion with rejections; the mean of any loss between ordered classes; crossed boundaries."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo._typing import Indices
 from rejo.metrics._labels import (
-    Outcomes,
     Weights,
-    class_list,
     described,
     floats,
+    kinds,
     labels,
     outcomes,
     positions,
     shares,
     weights,
 )
-
-
-class _Coded(NamedTuple):
-    """Labels as positions in the list of classes."""
-
-    classes: list[Any]
-    true: Indices  # (n_samples,)
-    pred: Indices  # (n_samples,), arbitrary where rejected
-    rejected: NDArray[np.bool_]
 
 
 @described
@@ -58,11 +48,6 @@ def reject_confusion_matrix(
         Rows are true classes. Columns are the classes, then rejections; with ``lower``, class 0,
         between 0 and 1, class 1, and so on, as in the loss matrix of :func:`ordinal_risk`.
 
-    See Also
-    --------
-    rejo.displays.RejectConfusionDisplay : The same table as a picture.
-    sklearn.metrics.confusion_matrix : The table without rejections.
-
     Examples
     --------
     >>> from rejo.metrics import reject_confusion_matrix
@@ -79,15 +64,16 @@ def reject_confusion_matrix(
     if lower is not None and classes is None:
         raise ValueError("lower needs all classes in their order: pass classes=model.classes_")
     found = outcomes(y_true, y_pred, reject_label, classes)
-    coded = _encode(found, classes)
-    n_rows = len(coded.classes)
+    if classes is None and len(kinds(found.true)) > 1:
+        raise TypeError("labels that are numbers and text have no order: pass classes")
+    order, true, pred = found.coded(classes)
+    K = len(order)
     if lower is None:
-        n_columns, output = n_rows + 1, np.where(coded.rejected, n_rows, coded.pred)
+        n_columns, output = K + 1, np.where(pred < 0, K, pred)
     else:
-        n_columns, output = 2 * n_rows - 1, _outputs(coded, lower)
+        n_columns, output = 2 * K - 1, _outputs(pred, lower, order)
     weight = None if sample_weight is None else weights(sample_weight, len(output))
-    cells = np.bincount(coded.true * n_columns + output, weight, n_rows * n_columns)
-    return cells.reshape(n_rows, n_columns)
+    return np.bincount(true * n_columns + output, weight, K * n_columns).reshape(K, n_columns)
 
 
 @described
@@ -103,10 +89,8 @@ def ordinal_risk(
 ) -> float:
     """Mean loss of a point, for any loss between ordered classes.
 
-    :func:`empirical_risk` counts every error as 1, however far off it is. Here
-    ``loss_matrix`` gives the cost of each output for each true class. A rejection far from the true
-    class may cost more than one next to it, so ``lower`` must say which classes a rejected point
-    lies between.
+    A rejection far from the true class may cost more than one next to it, so ``lower`` must say
+    which classes a rejected point lies between.
 
     Parameters
     ----------
@@ -127,15 +111,9 @@ def ordinal_risk(
     float
         Lower is better.
 
-    See Also
-    --------
-    empirical_risk : Every error costs the same.
-    rejo.replication.loss_from_costs : The loss that data replication minimises.
-
     Examples
     --------
-    An error by one class costs 1, a rejection next to the true class 0.25, and a rejection one
-    class further away 1.75. Data replication minimises this loss for ``reject_cost=0.25``:
+    Data replication minimises this loss for ``reject_cost=0.25``:
 
     >>> from rejo.metrics import ordinal_risk
     >>> from rejo.replication import loss_from_costs, replica_costs
@@ -151,30 +129,30 @@ def ordinal_risk(
     """
     found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
-    coded = _encode(found, classes)
-    n_classes, n_rejected = len(coded.classes), int(coded.rejected.sum())
+    order, true, pred = found.coded(classes)
+    K, n_rejected = len(order), int(found.rejected.sum())
     loss = floats("loss_matrix", loss_matrix)
-    if loss.shape not in ((n_classes, n_classes), (n_classes, 2 * n_classes - 1)):
+    if loss.shape not in ((K, K), (K, 2 * K - 1)):
         raise ValueError(
-            f"loss_matrix must have shape ({n_classes}, {2 * n_classes - 1}), or ({n_classes}, "
-            f"{n_classes}) without rejection, for {n_classes} classes; got {loss.shape}"
+            f"loss_matrix must have shape {(K, 2 * K - 1)}, or {(K, K)} without rejection, for {K} "
+            f"classes; got {loss.shape}"
         )
     if not np.isfinite(loss).all():
         raise ValueError("loss_matrix contains NaN or infinity")
-    if n_rejected and loss.shape[1] == n_classes:
+    if n_rejected and loss.shape[1] == K:
         raise ValueError(
             f"loss_matrix of shape {loss.shape} has no loss for a rejection, but {n_rejected} "
-            f"points are rejected: pass one of shape ({n_classes}, {2 * n_classes - 1})"
+            f"points are rejected: pass one of shape {(K, 2 * K - 1)}"
         )
     if n_rejected and lower is None:
-        if n_classes > 2:
+        if K > 2:
             raise ValueError(
                 f"lower is missing: {n_rejected} points are rejected, and reject_label does not "
                 "say which classes they lie between. Pass lower=review(X)['lower']"
             )
-        lower = np.full(len(coded.true), coded.classes[0], dtype=object)
-    output = coded.pred if loss.shape[1] == n_classes else _outputs(coded, lower)
-    return float(np.average(loss[coded.true, output], weights=weight))
+        lower = np.full(len(true), order[0], dtype=object)
+    output = pred if loss.shape[1] == K else _outputs(pred, lower, order)
+    return float(np.average(loss[true, output], weights=weight))
 
 
 @described
@@ -182,8 +160,8 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: Weights = None) -> float:
     """Fraction of the points at which boundaries cross.
 
     Scores must not rise from left to right: a point above one boundary is above all lower ones.
-    Two classifiers, trained for the two edges of a reject region, may contradict each other. One
-    function with ordered thresholds never does. Equal scores do not count as crossed.
+    Two classifiers for the two edges of a reject region may contradict each other; one function
+    with ordered thresholds never does.
 
     Parameters
     ----------
@@ -194,12 +172,7 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: Weights = None) -> float:
     Returns
     -------
     float
-        Between 0 and 1; 0 for one function with ordered thresholds.
-
-    See Also
-    --------
-    rejo.baselines.TwoClassifierReject : Two classifiers whose boundaries may cross.
-    rejo.baselines.FrankHallReject : Several classifiers whose boundaries may cross.
+        Between 0 and 1. Equal scores do not count as crossed.
 
     Examples
     --------
@@ -216,30 +189,14 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: Weights = None) -> float:
     return float(np.average(crossed, weights=shares(sample_weight, len(table))))
 
 
-def _encode(found: Outcomes, classes: ArrayLike | None) -> _Coded:
-    decided = found.pred[~found.rejected]
-    if classes is None:
-        try:
-            order = sorted({*found.true.tolist(), *decided.tolist()})
-        except TypeError as error:
-            raise TypeError(f"the labels cannot be sorted ({error}): pass classes") from None
-    else:
-        order = class_list(classes)
-    pred = np.zeros(len(found.pred), dtype=np.intp)
-    pred[~found.rejected] = positions("y_pred", decided, order)
-    return _Coded(order, positions("y_true", found.true, order), pred, found.rejected)
-
-
-def _outputs(coded: _Coded, lower: ArrayLike | None) -> Indices:
+def _outputs(pred: Indices, lower: ArrayLike | None, classes: list[Any]) -> Indices:
     """Outputs (n_samples,): ``2 k`` for class k, ``2 k + 1`` for between classes k and k + 1."""
-    output = 2 * coded.pred
-    if coded.rejected.any():
+    output, rejected = 2 * pred, pred < 0
+    if rejected.any():
         below = np.asarray(lower, dtype=object)
-        if below.shape != coded.true.shape:
-            raise ValueError(
-                f"lower must have shape {coded.true.shape} like y_true, got {below.shape}"
-            )
-        classes = coded.classes[:-1]  # the highest class is the lower of none
-        place = positions("lower", labels("lower", below[coded.rejected]), classes)
-        output[coded.rejected] = 2 * place + 1
+        if below.shape != pred.shape:
+            raise ValueError(f"lower must have shape {pred.shape} like y_true, got {below.shape}")
+        # The highest class is the lower of none.
+        place = positions("lower", labels("lower", below[rejected]), classes[:-1])
+        output[rejected] = 2 * place + 1
     return output

@@ -12,31 +12,26 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import choice
 from rejo._html import table_html
 from rejo._typing import Floats
-from rejo.metrics._labels import Weights, choice, floats, forced_outcomes, of_forced, shares
+from rejo.metrics._labels import Weights, check_sureness, forced_outcomes, of_forced, shares
 
+Share = Literal["accepted", "overall"]
 SHARES = ("accepted", "overall")
 
 
 class RiskCoverageCurve(NamedTuple):
-    """Risk for each coverage; all of shape (n_thresholds + 1,).
-
-    Entry ``t`` accepts the points with a sureness of at least ``threshold[t]``. The coverage
-    rises from 0 to 1, and the thresholds fall from ``inf`` to the lowest sureness.
+    """Risk for each coverage, from :func:`risk_coverage_curve`; all of shape (n_thresholds + 1,).
 
     Parameters
     ----------
     coverage : ndarray
-        Fraction of the points that are accepted.
+        Fraction of the points that are accepted, from 0 to 1.
     risk : ndarray
         Wrong decisions, as a fraction of the accepted points or of all points.
     threshold : ndarray
-        Lowest sureness that is accepted.
-
-    See Also
-    --------
-    risk_coverage_curve : Compute it.
+        Lowest sureness that is accepted, from ``inf`` down.
     """
 
     coverage: Floats
@@ -48,24 +43,18 @@ class RiskCoverageCurve(NamedTuple):
 
 
 class AccuracyRejectCurve(NamedTuple):
-    """Accuracy for each rejection rate; all of shape (n_thresholds + 1,).
+    """Accuracy for each rejection rate, from :func:`accuracy_reject_curve`.
 
-    Entry ``t`` rejects the points with a sureness below ``threshold[t]``. The rejection rate
-    rises from 0 to 1, and the thresholds rise from the lowest sureness to ``inf``.
+    All are of shape (n_thresholds + 1,).
 
     Parameters
     ----------
     rejection_rate : ndarray
-        Fraction of the points that are rejected.
+        Fraction of the points that are rejected, from 0 to 1.
     accuracy : ndarray
         Accuracy on the accepted points, or on all points if rejections count as right.
     threshold : ndarray
-        Lowest sureness that is accepted.
-
-    See Also
-    --------
-    accuracy_reject_curve : Compute it.
-    rejo.displays.AccuracyRejectDisplay : Draw it.
+        Lowest sureness that is accepted, up to ``inf``.
     """
 
     rejection_rate: Floats
@@ -77,14 +66,6 @@ class AccuracyRejectCurve(NamedTuple):
         return table_html("Accuracy and rejection", self._asdict(), shares=shares)
 
 
-class _Ranking(NamedTuple):
-    """Fractions of all points at each threshold, from none accepted to all: (n_thresholds + 1,)."""
-
-    accepted: Floats
-    wrong: Floats
-    threshold: Floats
-
-
 @of_forced
 def risk_coverage_curve(
     y_true: ArrayLike,
@@ -92,49 +73,34 @@ def risk_coverage_curve(
     sureness: ArrayLike,
     *,
     sample_weight: Weights = None,
-    risk: Literal["accepted", "overall"] = "accepted",
+    risk: Share = "accepted",
 ) -> RiskCoverageCurve:
     """Risk against coverage, for every threshold on the sureness.
-
-    From :footcite:t:`geifman2017`; the generalised risk is from :footcite:t:`traub2024`.
 
     Parameters
     ----------
     %y_true, y_pred, sureness, sample_weight
     risk : {"accepted", "overall"}, default="accepted"
-        Wrong decisions as a fraction of the accepted points (selective risk), or of all points
-        (the error rate E, or generalised risk).
+        Wrong decisions as a fraction of the accepted points (selective risk
+        :footcite:p:`geifman2017`), or of all points (generalised risk :footcite:p:`traub2024`, the
+        error rate E).
 
     Returns
     -------
     RiskCoverageCurve
-        Named tuple of arrays ``coverage``, ``risk``, ``threshold``, from nothing accepted to
-        everything. The first risk, where nothing is accepted, is ``nan`` for "accepted" and 0 for
-        "overall".
-
-    See Also
-    --------
-    aurc, augrc : Areas under the curves of the selective and of the generalised risk.
-
-    References
-    ----------
-    .. footbibliography::
+        Named tuple of arrays ``coverage``, ``risk``, ``threshold``. The first risk, where nothing
+        is accepted, is ``nan`` for "accepted" and 0 for "overall".
 
     Examples
     --------
     >>> from rejo.metrics import risk_coverage_curve
     >>> curve = risk_coverage_curve([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
-    >>> curve.coverage
-    array([0.  , 0.25, 0.5 , 1.  ])
-    >>> curve.risk
-    array([nan, 0. , 0. , 0.5])
-    >>> curve.threshold
-    array([inf, 0.9, 0.8, 0.6])
+    >>> curve.coverage, curve.risk
+    (array([0.  , 0.25, 0.5 , 1.  ]), array([nan, 0. , 0. , 0.5]))
     """
-    kind = choice("risk", risk, SHARES)
+    choice("risk", risk, SHARES)
     ranking = _rank(y_true, y_pred, sureness, sample_weight)
-    values = _selective_risk(ranking) if kind == "accepted" else ranking.wrong
-    return RiskCoverageCurve(ranking.accepted, values, ranking.threshold)
+    return ranking if risk == "overall" else ranking._replace(risk=_selective_risk(ranking))
 
 
 @of_forced
@@ -144,11 +110,9 @@ def accuracy_reject_curve(
     sureness: ArrayLike,
     *,
     sample_weight: Weights = None,
-    accuracy: Literal["accepted", "overall"] = "accepted",
+    accuracy: Share = "accepted",
 ) -> AccuracyRejectCurve:
     """Accuracy against rejection rate, for every threshold on the sureness.
-
-    The curve is from :footcite:t:`nadeem2010`.
 
     Parameters
     ----------
@@ -160,33 +124,28 @@ def accuracy_reject_curve(
     Returns
     -------
     AccuracyRejectCurve
-        Named tuple of arrays ``rejection_rate``, ``accuracy``, ``threshold``, from nothing rejected
-        to everything. The last accuracy, where everything is rejected, is ``nan`` for "accepted"
-        and 1 for "overall".
+        Named tuple of arrays ``rejection_rate``, ``accuracy``, ``threshold``
+        :footcite:p:`nadeem2010`. The last accuracy, where everything is rejected, is ``nan`` for
+        "accepted" and 1 for "overall".
 
     See Also
     --------
-    auarc : Area under the curve.
     rejo.reject_curve : The curve of a classifier that is refitted for each reject cost.
-
-    References
-    ----------
-    .. footbibliography::
+    rejo.displays.AccuracyRejectDisplay : Draw the curve.
 
     Examples
     --------
     >>> from rejo.metrics import accuracy_reject_curve
     >>> curve = accuracy_reject_curve([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
-    >>> curve.rejection_rate
-    array([0.  , 0.5 , 0.75, 1.  ])
-    >>> curve.accuracy
-    array([0.5, 1. , 1. , nan])
+    >>> curve.rejection_rate, curve.accuracy
+    (array([0.  , 0.5 , 0.75, 1.  ]), array([0.5, 1. , 1. , nan]))
     """
-    kind = choice("accuracy", accuracy, SHARES)
-    ranking = _rank(y_true, y_pred, sureness, sample_weight)
-    risk = _selective_risk(ranking) if kind == "accepted" else ranking.wrong
+    choice("accuracy", accuracy, SHARES)
+    curve = risk_coverage_curve(
+        y_true, y_pred, sureness, sample_weight=sample_weight, risk=accuracy
+    )
     return AccuracyRejectCurve(
-        (1 - ranking.accepted)[::-1], (1 - risk)[::-1], ranking.threshold[::-1]
+        (1 - curve.coverage)[::-1], (1 - curve.risk)[::-1], curve.threshold[::-1]
     )
 
 
@@ -196,10 +155,10 @@ def aurc(
 ) -> float:
     """Area under the risk-coverage curve: the mean selective risk over all coverages.
 
-    The measure is from :footcite:t:`geifman2019`. The mean is over the points: each sets the
-    threshold at its own sureness, and contributes the fraction of errors among the points accepted
-    then. Without ties this is the mean of the risks at the coverages 1/N, 2/N, ..., 1. Lower is
-    better; it is the error rate if the sureness is constant.
+    The mean is over the points: each sets the threshold at its own sureness, and contributes the
+    fraction of errors among the points accepted then. Without ties this is the mean of the risks at
+    the coverages 1/N, 2/N, ..., 1 :footcite:p:`geifman2019`. Lower is better; it is the error rate
+    if the sureness is constant.
 
     Parameters
     ----------
@@ -214,10 +173,6 @@ def aurc(
     --------
     e_aurc : Without the part that no ranking can avoid.
     augrc : With errors as a fraction of all points.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -234,12 +189,10 @@ def e_aurc(
 ) -> float:
     """Excess of the area under the risk-coverage curve over that of the best ranking.
 
-    :func:`aurc` mixes how often decisions are wrong with how well the sureness ranks them.
-    If the error rate without rejection is ``r``, the best ranking puts all right decisions first,
-    and the area under its curve is ``r + (1 - r) log(1 - r)``; the excess is what the ranking
-    adds to that :footcite:p:`geifman2019`. Lower is better, and 0 is the minimum. The formula is
-    for infinitely many points: on N points without ties, the best ranking has an excess of up to
-    ``r / N``. If all decisions are right, or all are wrong, every ranking has an excess of 0.
+    With an error rate of ``r`` without rejection, the best ranking puts all right decisions first,
+    and the area under its curve is ``r + (1 - r) log(1 - r)`` :footcite:p:`geifman2019`. The
+    formula is for infinitely many points: on N points without ties, the best ranking has an excess
+    of up to ``r / N``. If all decisions are right, or all are wrong, the excess is 0.
 
     Parameters
     ----------
@@ -248,11 +201,7 @@ def e_aurc(
     Returns
     -------
     float
-        At least 0, but for rounding.
-
-    References
-    ----------
-    .. footbibliography::
+        At least 0; lower is better.
 
     Examples
     --------
@@ -263,7 +212,7 @@ def e_aurc(
     (0.055, 0.638)
     """
     ranking = _rank(y_true, y_pred, sureness, sample_weight)
-    r = float(ranking.wrong[-1])
+    r = float(ranking.risk[-1])
     best = r + (1 - r) * log1p(-r) if r < 1 else 1.0
     return max(_mean_risk(ranking) - best, 0.0)  # rounding alone can make it negative
 
@@ -277,8 +226,7 @@ def augrc(
     Errors are a fraction of all points, not of the accepted ones, so E starts at 0 and the few
     surest points do not dominate, as they do in :func:`aurc`. If ``r`` is the error rate without
     rejection, and ``AUROC`` the probability that a right decision has a higher sureness than a
-    wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2`` :footcite:p:`traub2024`. Lower is
-    better; it is half the error rate if the sureness is constant.
+    wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2`` :footcite:p:`traub2024`.
 
     Parameters
     ----------
@@ -287,11 +235,7 @@ def augrc(
     Returns
     -------
     float
-        Between 0 and 1/2.
-
-    References
-    ----------
-    .. footbibliography::
+        Between 0 and 1/2; lower is better. Half the error rate if the sureness is constant.
 
     Examples
     --------
@@ -300,8 +244,8 @@ def augrc(
     0.125
     """
     ranking = _rank(y_true, y_pred, sureness, sample_weight)
-    middles = (ranking.wrong[1:] + ranking.wrong[:-1]) / 2
-    return float(np.diff(ranking.accepted) @ middles)
+    middles = (ranking.risk[1:] + ranking.risk[:-1]) / 2
+    return float(np.diff(ranking.coverage) @ middles)
 
 
 @of_forced
@@ -311,12 +255,9 @@ def auarc(
     sureness: ArrayLike,
     *,
     sample_weight: Weights = None,
-    accuracy: Literal["accepted", "overall"] = "accepted",
+    accuracy: Share = "accepted",
 ) -> float:
     """Area under the accuracy-reject curve: the mean accuracy over all rejection rates.
-
-    It is ``1 - aurc`` for the accuracy on the accepted points, and ``1 - augrc`` for the overall
-    accuracy. Higher is better.
 
     Parameters
     ----------
@@ -327,7 +268,7 @@ def auarc(
     Returns
     -------
     float
-        Between 0 and 1.
+        ``1 - aurc`` for "accepted", ``1 - augrc`` for "overall"; higher is better.
 
     Examples
     --------
@@ -341,19 +282,11 @@ def auarc(
 
 def _rank(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, sample_weight: Weights
-) -> _Ranking:
-    """Check the arguments and accumulate from the surest point to the least sure."""
+) -> RiskCoverageCurve:
+    """Check the arguments, and accumulate errors from the surest point to the least sure."""
     found = forced_outcomes(y_true, y_pred)
     weight = shares(sample_weight, len(found.true))
-    score = floats("sureness", sureness)
-    if score.shape != weight.shape:
-        raise ValueError(
-            f"sureness must have shape {weight.shape} like y_true, got {score.shape}; for "
-            "posteriors, pass the largest in each row"
-        )
-    if not np.isfinite(score).all():
-        raise ValueError("sureness contains NaN or infinity")
-
+    score = check_sureness(sureness, len(found.true))
     order = np.argsort(-score, kind="stable")
     order = order[weight[order] > 0]
     score = score[order]
@@ -361,19 +294,19 @@ def _rank(
     accepted = np.cumsum(weight[order])[last]
     wrong = np.cumsum((weight * found.wrong)[order])[last]
     total = accepted[-1]
-    return _Ranking(
+    return RiskCoverageCurve(
         np.append(0.0, accepted / total),
         np.append(0.0, wrong / total),
         np.append(np.inf, score[last]),
     )
 
 
-def _selective_risk(ranking: _Ranking) -> Floats:
+def _selective_risk(ranking: RiskCoverageCurve) -> Floats:
     """Errors as a fraction of the accepted points; ``nan`` first, where none is accepted."""
-    return np.append(np.nan, ranking.wrong[1:] / ranking.accepted[1:])
+    return np.append(np.nan, ranking.risk[1:] / ranking.coverage[1:])
 
 
-def _mean_risk(ranking: _Ranking) -> float:
+def _mean_risk(ranking: RiskCoverageCurve) -> float:
     # The risk is undefined at coverage 0, so there is no trapezoid: each step has the risk at its
     # right end.
-    return float(np.diff(ranking.accepted) @ _selective_risk(ranking)[1:])
+    return float(np.diff(ranking.coverage) @ _selective_risk(ranking)[1:])

@@ -16,9 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._errors import integer, number
 from rejo._html import table_html
+from rejo._io import percent
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import floats, forced_outcomes, integer, labels, number, of_forced
+from rejo.metrics._labels import (
+    check_mask,
+    check_sureness,
+    distinct,
+    floats,
+    forced_outcomes,
+    labels,
+    of_forced,
+    positions,
+)
 from rejo.metrics._tally import share
 from rejo.metrics.intervals import Interval, wilson_limits
 
@@ -73,10 +84,8 @@ class DisparityCurve(NamedTuple):
         The gap minus that between the same two groups if every case were decided. Reviews widen
         the gap beyond chance where ``change_low > 0``; the interval allows for the choice of two
         groups, but not for the choice of a share.
-    min_cases : int
-        Decided cases that a group needs to enter the gap.
-    confidence : float
-        Of all intervals.
+    min_cases, confidence
+        As they were given.
     """
 
     groups: NDArray[Any]
@@ -112,7 +121,7 @@ class DisparityCurve(NamedTuple):
             "high": self.gap_high,
         }
         title = f"Gap in accuracy between {len(self.groups)} groups, with limits of the gap"
-        notes = [f"Limits at a confidence of {_percent(self.confidence)}."]
+        notes = [f"Limits at a confidence of {percent(self.confidence)}."]
         return table_html(title, columns, shares=columns.keys(), notes=notes)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -134,17 +143,19 @@ class DisparityCurve(NamedTuple):
         """Say what becomes of the gap at the share of reviews that is closest to this one."""
         number("share", share, 0, 1)
         s = int(np.abs(self.share - share).argmin())
-        start = f"With {_percent(self.share[s])} of the cases in review"
+        start = f"With {percent(self.share[s])} of the cases in review"
         b, w = int(self.best[s]), int(self.worst[s])
         if b < 0:
             return f"{start}, fewer than two groups have {self.min_cases} decided cases."
-        change = Interval(*(float(v[s]) for v in (self.change, self.change_low, self.change_high)))
+        verdict = "no change beyond chance"
+        if self.change_low[s] > 0 or self.change_high[s] < 0:
+            verdict = f"reviews {'widen' if self.change[s] > 0 else 'narrow'} the gap"
         return (
-            f"{start}, decisions are right for {_percent(self.accuracy[s, b])} of "
-            f"{self.groups[b]!s} and {_percent(self.accuracy[s, w])} of {self.groups[w]!s}: a gap "
+            f"{start}, decisions are right for {percent(self.accuracy[s, b])} of "
+            f"{self.groups[b]!s} and {percent(self.accuracy[s, w])} of {self.groups[w]!s}: a gap "
             f"of {_points(self.gap[s])} points ({_points(self.gap_low[s])} to "
             f"{_points(self.gap_high[s])}). If every case were decided, it would be "
-            f"{_points(self.gap[s] - change.estimate)}: {verdict(change)}."
+            f"{_points(self.gap[s] - self.change[s])}: {verdict}."
         )
 
 
@@ -163,8 +174,8 @@ def disparity_curve(
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
     The least sure cases of all groups go to review first, which can magnify disparities
-    :footcite:p:`jones2021`. There is no ``sample_weight``: weights do
-    not say how many independent cases they stand for.
+    :footcite:p:`jones2021`. There is no ``sample_weight``: weights do not say how many independent
+    cases they stand for.
 
     Parameters
     ----------
@@ -189,42 +200,36 @@ def disparity_curve(
     See Also
     --------
     rejo.displays.DisparityDisplay : Draw the curve.
-    rejo.RejectClassifierCV : Limit errors or reviews in each group.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
     >>> import numpy as np
     >>> from rejo.metrics import disparity_curve
     >>> rng = np.random.default_rng(0)
-    >>> group = rng.choice(["north", "south"], 2000, p=[0.8, 0.2])
-    >>> sureness = rng.random(2000)
+    >>> group, sureness = np.repeat(["north", "south"], 1000), rng.random(2000)
     >>> chance = np.where(group == "north", 0.3 * (1 - sureness), 0.15)  # of an error
-    >>> y_pred = (rng.random(2000) < chance).astype(int)
-    >>> curve = disparity_curve(np.zeros(2000), y_pred, sureness, group, shares=[0, 0.5])
-    >>> curve.accuracy.round(2)
-    array([[0.85, 0.84],
-           [0.93, 0.83]])
-    >>> print(curve.words(0.5))
-    With 50.0 % of the cases in review, decisions are right for 92.9 % of north and 82.6 % of
-    south: a gap of 10.3 points (2.8 to 18.8). If every case were decided, it would be 1.1: reviews
+    >>> y_pred = rng.random(2000) < chance
+    >>> print(disparity_curve(np.zeros(2000), y_pred, sureness, group).words(0.5))
+    With 50.0 % of the cases in review, decisions are right for 93.4 % of north and 85.5 % of
+    south: a gap of 7.9 points (1.8 to 14.0). If every case were decided, it would be 1.9: reviews
     widen the gap.
     """
     found = forced_outcomes(y_true, y_pred)
     n = len(found.true)
-    codes, names = _coded(group, n)
-    score = floats("sureness", sureness)
-    if score.shape != (n,):
-        raise ValueError(f"sureness must have shape ({n},) like y_true, got {score.shape}")
-    if not np.isfinite(score).all():
-        raise ValueError("sureness contains NaN or infinity")
+    grouped = labels("group", group)
+    if len(grouped) != n:
+        raise ValueError(f"group must have {n} values, one for each case, got {len(grouped)}")
+    listed = distinct(grouped)
+    codes, names = positions("group", grouped, listed), np.asarray(listed, dtype=grouped.dtype)
     min_cases = integer("min_cases", min_cases, 1)
-    score = np.where(_mask(reviewed, n), -np.inf, score)
+    score = check_sureness(sureness, n)
+    if reviewed is not None:
+        score = np.where(check_mask("reviewed", reviewed, n), -np.inf, score)
     order = np.argsort(score, kind="stable")
-    sizes = _sizes(score[order], _checked_shares(shares))
+    wanted = SHARES if shares is None else np.atleast_1d(floats("shares", shares))
+    if wanted.ndim != 1 or not len(wanted) or not ((wanted >= 0) & (wanted <= 1)).all():
+        raise ValueError(f"shares must be numbers from 0 to 1, got {shares!r}")
+    sizes = _sizes(score[order], wanted)
 
     place = np.empty(n, dtype=np.intp)
     place[order] = np.arange(n)
@@ -281,12 +286,10 @@ def accuracy_gap(
 ) -> AccuracyGap:
     """Gap between the best and the worst group, and what reviews add to it, from counts.
 
-    The interval of the gap is from Wilson's intervals of all groups, each at a confidence that lets
-    all of them hold together: the best group is at least as good as the highest lower limit, the
-    worst at most as good as the lowest upper limit. The change is that of two groups which the data
-    chose, so its interval is at a confidence that lets it hold for every two of them. Its variance
-    is that of a ratio, with one case added to each of the four counts: a group without a wrong
-    decision is not known to be without errors.
+    The interval of the gap is from Wilson's intervals of all groups, at a confidence that lets all
+    of them hold together. The data chose the two groups, so the interval of the change is at a
+    confidence that lets it hold for every two. Its variance is that of a ratio, with one case added
+    to each of the four counts: a group without a wrong decision is not known to be without errors.
 
     Parameters
     ----------
@@ -328,8 +331,8 @@ def accuracy_gap(
     before = float(f[v] / n[v] - f[b] / n[b])  # exactly the gap if nothing is reviewed
     change = gap - before
     variance = _variance(n, r, w, f)
-    error_of_change = float(np.sqrt((variance[b] + variance[v]) / worth))
-    half = _quantile(confidence, G * (G - 1) // 2) * error_of_change
+    z = ndtri(1 - (1 - confidence) / (G * (G - 1)))  # of intervals for all pairs, together
+    half = float(z * np.sqrt((variance[b] + variance[v]) / worth))
     return AccuracyGap(
         int(judged[b]),
         int(judged[v]),
@@ -337,15 +340,6 @@ def accuracy_gap(
         before,
         Interval(change, max(change - half, -1.0), min(change + half, 1.0)),
     )
-
-
-def verdict(change: Interval[float]) -> str:
-    """What reviews do to a gap, in words."""
-    if change.low > 0:
-        return "reviews widen the gap"
-    if change.high < 0:
-        return "reviews narrow the gap"
-    return "no change beyond chance"
 
 
 def _variance(n: Indices, r: Indices, w: Indices, f: Indices) -> Floats:
@@ -369,11 +363,6 @@ def _variance(n: Indices, r: Indices, w: Indices, f: Indices) -> Floats:
     return np.asarray(squares / (cases * cases))
 
 
-def _quantile(confidence: float, n_intervals: int) -> float:
-    """Half-width, in standard errors, of intervals that hold together with this confidence."""
-    return float(ndtri(1 - (1 - confidence) / (2 * n_intervals)))
-
-
 def _limits(
     right: Indices, decided: Indices, confidence: float, worth: float = 1.0
 ) -> tuple[Floats, Floats]:
@@ -391,45 +380,6 @@ def _sizes(ranked: Floats, shares: Floats) -> Indices:
     if ranked[0] > -np.inf:  # no case goes to review in any event
         ends = np.append(0, ends)
     return np.unique(ends[np.abs(ends[:, None] - shares * n).argmin(axis=0)])
-
-
-def _checked_shares(shares: Any) -> Floats:
-    if shares is None:
-        return SHARES
-    found = np.atleast_1d(floats("shares", shares))
-    if found.ndim != 1 or not len(found) or not ((found >= 0) & (found <= 1)).all():
-        raise ValueError(f"shares must be numbers from 0 to 1, got {shares!r}")
-    return found
-
-
-def _mask(reviewed: Any, n: int) -> Mask:
-    if reviewed is None:
-        return np.zeros(n, dtype=bool)
-    mask = np.asarray(reviewed)
-    if mask.shape != (n,) or mask.dtype != bool:
-        raise ValueError(
-            f"reviewed must be True or False for each of the {n} cases, got shape {mask.shape} of "
-            f"{mask.dtype}"
-        )
-    return mask
-
-
-def _coded(group: Any, n: int) -> tuple[Indices, NDArray[Any]]:
-    """Index of the group of each case, and the groups in order."""
-    values = labels("group", group)
-    if len(values) != n:
-        raise ValueError(f"group must have {n} values, one for each case, got {len(values)}")
-    listed = values.tolist()
-    names = list(dict.fromkeys(listed))
-    if len({isinstance(name, str) for name in names}) == 1:
-        names.sort()
-    place = {name: g for g, name in enumerate(names)}
-    array = np.asarray(names, dtype=None if values.dtype != object else object)
-    return np.array([place[value] for value in listed], dtype=np.intp), array
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f} %"
 
 
 def _points(difference: float) -> str:

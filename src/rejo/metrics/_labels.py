@@ -1,6 +1,6 @@
 """Which decisions are right, and which are rejections; checks of labels, weights and numbers."""
 
-from numbers import Integral, Number, Real
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rejo._docs import shared_parameters
 from rejo._errors import RejoError
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats, Indices, Mask
 
 SHARED = """
 y_true : array-like of shape (n_samples,)
@@ -41,14 +41,25 @@ class Outcomes(NamedTuple):
 
     true: NDArray[Any]
     pred: NDArray[Any]
-    rejected: NDArray[np.bool_]
-    right: NDArray[np.bool_]  # decided, and rightly
+    rejected: Mask
+    right: Mask  # decided, and rightly
     reject_label: Any = None  # None: nothing was rejected
 
     @property
-    def wrong(self) -> NDArray[np.bool_]:
+    def wrong(self) -> Mask:
         """Decided, and wrongly."""
         return ~self.rejected & ~self.right
+
+    def coded(self, classes: ArrayLike | None) -> tuple[list[Any], Indices, Indices]:
+        """All classes, and the places in them of true classes and decisions; -1: rejected."""
+        decided = self.pred[~self.rejected]
+        if classes is None:
+            order = distinct(np.concatenate([self.true.astype(object), decided.astype(object)]))
+        else:
+            order = class_list(classes)
+        pred = np.full(len(self.pred), -1, dtype=np.intp)
+        pred[~self.rejected] = positions("y_pred", decided, order)
+        return order, positions("y_true", self.true, order), pred
 
 
 def outcomes(
@@ -100,7 +111,7 @@ def _find_reject_label(
     unknown = [label for label in distinct(pred) if label not in set(known)]
     if not unknown:
         return None
-    if not _kinds(pred) & _kinds(true):
+    if not kinds(pred) & kinds(true):
         raise _never_equal(true, "y_pred", pred)
     # With one class in y_true, the other label may well be the other class.
     if len(unknown) == 1 and (complete or len(known) > 1) and unknown[0] not in unused:
@@ -130,14 +141,12 @@ def class_list(classes: ArrayLike) -> list[Any]:
     return found
 
 
-def agree(
-    true: NDArray[Any], name: str, pred: NDArray[Any], read: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def agree(true: NDArray[Any], name: str, pred: NDArray[Any], read: Mask) -> Mask:
     """Compare decisions with true classes, which must be of the same kind where ``read``."""
     decided = pred[read]
-    if decided.size and not _kinds(decided) <= _kinds(true):
+    if decided.size and not kinds(decided) <= kinds(true):
         raise _never_equal(true, name, decided)
-    return equal(true, pred)
+    return np.asarray(true == pred, dtype=bool)
 
 
 def _never_equal(true: NDArray[Any], name: str, decided: NDArray[Any]) -> TypeError:
@@ -163,11 +172,6 @@ def labels(name: str, values: Any) -> NDArray[Any]:
     if np.any(array != array):
         raise ValueError(f"{name} contains NaN")
     return array
-
-
-def equal(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Compare element by element, also in arrays of objects."""
-    return np.asarray(left == right, dtype=bool)
 
 
 def positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
@@ -210,46 +214,45 @@ def floats(name: str, values: Any) -> Floats:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None
 
 
-def number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number between two limits, inclusive if they are finite."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not (low <= float(value) <= high and np.isfinite(float(value))):
-        limits = f"between {low:g} and {high:g}" if np.isfinite(high) else f"at least {low:g}"
-        raise ValueError(f"{name} must be {limits}, got {value!r}")
-    return float(value)
+def check_mask(name: str, mask: ArrayLike, n_samples: int) -> Mask:
+    """Return True or False for each point."""
+    found = np.asarray(mask)
+    if found.shape != (n_samples,) or found.dtype != bool:
+        raise ValueError(
+            f"{name} must be True or False for each of the {n_samples} points, got shape "
+            f"{found.shape} of {found.dtype}"
+        )
+    return found
 
 
-def integer(name: str, value: Any, low: int) -> int:
-    """Return an integer that is not below a limit."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value!r}")
-    return int(value)
+def check_sureness(sureness: ArrayLike, n_samples: int) -> Floats:
+    """Return a finite number for each point."""
+    score = floats("sureness", sureness)
+    if score.shape != (n_samples,):
+        raise ValueError(
+            f"sureness must have shape ({n_samples},) like y_true, got {score.shape}; for "
+            "posteriors, pass the largest in each row"
+        )
+    if not np.isfinite(score).all():
+        raise ValueError("sureness contains NaN or infinity")
+    return score
 
 
-def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
-    if value not in options:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")
-    return str(value)
-
-
-def _rejected(pred: NDArray[Any], reject_label: Any) -> NDArray[np.bool_]:
+def _rejected(pred: NDArray[Any], reject_label: Any) -> Mask:
     if reject_label is None:
         return np.zeros(len(pred), dtype=bool)
     label = labels("reject_label", [reject_label])  # (1,)
     # Numbers never equal text: comparing them would find no rejection at all. Only an array of
     # objects may hold both: say, numbers for the classes and text for a rejection.
-    if pred.dtype != object and _kinds(pred) != _kinds(label):
+    if pred.dtype != object and kinds(pred) != kinds(label):
         raise TypeError(
             f"reject_label={reject_label!r} can never occur in y_pred, which contains "
             f"{_name(pred)}; to mix numbers and text, pass y_pred as a list or an object array"
         )
-    return equal(pred, label)
+    return np.asarray(pred == label, dtype=bool)
 
 
-def _kinds(values: NDArray[Any]) -> set[str]:
+def kinds(values: NDArray[Any]) -> set[str]:
     """Return which of "numbers", "text" and "bytes" occur among valid labels."""
     if values.dtype != object:
         return {{"U": "text", "S": "bytes"}.get(values.dtype.kind, "numbers")}
@@ -259,4 +262,4 @@ def _kinds(values: NDArray[Any]) -> set[str]:
 
 
 def _name(values: NDArray[Any]) -> str:
-    return " and ".join(sorted(_kinds(values)))
+    return " and ".join(sorted(kinds(values)))

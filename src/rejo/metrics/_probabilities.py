@@ -5,27 +5,29 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import shared_parameters
+from rejo._errors import choice, integer
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import (
-    Weights,
-    choice,
-    described,
-    floats,
-    integer,
-    labels,
-    positions,
-    shares,
-    weights,
-)
+from rejo.metrics._labels import SHARED, Weights, floats, labels, positions, shares, weights
 from rejo.metrics.intervals import wilson_limits
 
 LEAST = float(np.finfo(np.float64).eps)  # of a posterior in log_loss, as in scikit-learn
 SUM = 1e-5  # posteriors of single precision add up to 1 within this
+of_posteriors = shared_parameters(
+    SHARED,
+    """
+    p : array-like of shape (n_samples, n_classes) or (n_samples,)
+        Posteriors, from ``predict_proba``; of two classes, those of the second are enough.
+    classes : array-like of shape (n_classes,), default=None
+        Classes of the columns of ``p``, such as ``model.classes_``; by default the sorted labels in
+        ``y_true``.
+    """,
+)
 
 
 class ReliabilityTable(NamedTuple):
-    """Posteriors against what happened, a row for each bin that is not empty.
+    """Posteriors against what happened, an entry for each bin that is not empty.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class ReliabilityTable(NamedTuple):
         return table_html("Predicted and observed", columns, shares=shares, notes=notes)
 
 
-@described
+@of_posteriors
 def log_loss(
     y_true: ArrayLike,
     p: ArrayLike,
@@ -66,27 +68,16 @@ def log_loss(
 ) -> float:
     """Mean of ``-log(posterior of the true class)``: the lower, the better the posteriors.
 
-    It is lowest, in expectation, for the true posteriors. A true class with a posterior of 0
-    would cost infinitely much; it counts as one of 2.2e-16, which costs 36.04.
+    A posterior of 0 counts as one of 2.2e-16, so that it costs 36.04 and not infinitely much.
 
     Parameters
     ----------
-    %y_true
-    p : array-like of shape (n_samples, n_classes) or (n_samples,)
-        Posteriors, from ``predict_proba``; of two classes, those of the second are enough.
-    classes : array-like of shape (n_classes,), default=None
-        Classes of the columns of ``p``, such as ``model.classes_``. By default the sorted labels in
-        ``y_true``.
-    %sample_weight
+    %y_true, p, classes, sample_weight
 
     Returns
     -------
     float
         At least 0; a guess among K equally likely classes has ``log(K)``.
-
-    See Also
-    --------
-    sklearn.metrics.log_loss : The same, for the sorted classes.
 
     Examples
     --------
@@ -101,7 +92,7 @@ def log_loss(
     return float(np.average(losses, weights=shares(sample_weight, len(k))))
 
 
-@described
+@of_posteriors
 def reliability_table(
     y_true: ArrayLike,
     p: ArrayLike,
@@ -120,12 +111,7 @@ def reliability_table(
 
     Parameters
     ----------
-    %y_true
-    p : array-like of shape (n_samples, n_classes) or (n_samples,)
-        Posteriors, from ``predict_proba``; of two classes, those of the second are enough.
-    classes : array-like of shape (n_classes,), default=None
-        Classes of the columns of ``p``, such as ``model.classes_``. By default the sorted labels in
-        ``y_true``.
+    %y_true, p, classes
     label : a class, default=None
         The class whose posterior is checked. ``None``: for each point, the likeliest class.
     n_bins : int, default=10
@@ -140,8 +126,7 @@ def reliability_table(
     Returns
     -------
     ReliabilityTable
-        Named tuple of arrays with an entry for each bin that is not empty, and the ``error``, the
-        expected calibration error :footcite:p:`naeini2015`.
+        Named tuple of arrays, and the expected calibration error :footcite:p:`naeini2015`.
 
     See Also
     --------
@@ -153,10 +138,6 @@ def reliability_table(
     Even true posteriors have an ``error`` above 0, of the order of ``sqrt(n_bins / n_samples)``,
     by chance. With weights, the intervals hold for the effective number of points in a bin,
     ``sum(w)^2 / sum(w^2)``.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------

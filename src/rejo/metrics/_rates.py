@@ -6,19 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo.metrics._labels import (
-    Weights,
-    agree,
-    class_list,
-    described,
-    distinct,
-    equal,
-    labels,
-    number,
-    outcomes,
-    positions,
-    shares,
-)
+from rejo._errors import number
+from rejo.metrics._labels import Weights, agree, described, labels, outcomes, shares
 from rejo.metrics._tally import Tally, tally
 from rejo.prices import case_costs
 
@@ -43,18 +32,13 @@ def rejection_rate(
     float
         Between 0 and 1.
 
-    See Also
-    --------
-    rate_intervals : The rates with confidence intervals.
-
     Examples
     --------
     >>> from rejo.metrics import rejection_rate
     >>> rejection_rate([0, 0, 1, 1], [0, -1, 0, 1])
     0.25
     """
-    counts = count_labels(y_true, y_pred, reject_label, classes, sample_weight)
-    return float(counts.rejection_rate)
+    return float(count_labels(y_true, y_pred, reject_label, classes, sample_weight).rejection_rate)
 
 
 @described
@@ -66,9 +50,7 @@ def error_rate(
     classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
-    """Wrong decisions as a fraction of *all* points, ``E = wrong / N``.
-
-    Rejections are not errors.
+    """Wrong decisions as a fraction of *all* points, ``E = wrong / N``; rejections are not errors.
 
     Parameters
     ----------
@@ -77,12 +59,7 @@ def error_rate(
     Returns
     -------
     float
-        Between 0 and 1. With the rejection rate and the fraction of right decisions it adds up to
-        1.
-
-    See Also
-    --------
-    accepted_accuracy : Right decisions, as a fraction of the accepted points.
+        Between 0 and 1.
 
     Examples
     --------
@@ -125,11 +102,6 @@ def empirical_risk(
     --------
     expected_cost : The same in money, by class, with reviewers who make mistakes.
     ordinal_risk : Errors that cost more the further off they are.
-    rejo.selection.cost_scorer : A scorer for scikit-learn's searches.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -194,7 +166,6 @@ def expected_cost(
     --------
     rejo.prices.price_matrix : All forms in which prices can be given.
     rejo.selection.cost_scorer : A scorer for scikit-learn's searches.
-    mean_upper_bound : A bound for the mean cost that holds with a stated probability.
 
     Examples
     --------
@@ -214,18 +185,9 @@ def expected_cost(
     prices = {name: price for name, price in given.items() if price is not None}
     if (cost_of is None) != bool(prices):
         raise ValueError("give cost_of, or error and review; not both")
-    decided = found.pred[~found.rejected]
-    if classes is None:
-        known = distinct(np.concatenate([found.true.astype(object), decided.astype(object)]))
-        ordered = not any(isinstance(label, (str, bytes)) for label in known)
-    else:
-        known, ordered = class_list(classes), True
-    decision = np.full(len(found.true), -1)
-    decision[~found.rejected] = positions("y_pred", decided, known)
-    true = positions("y_true", found.true, known)
-    cost = case_costs(
-        prices if cost_of is None else cost_of, known, true, decision, ordered=ordered
-    )
+    cases = found.coded(classes)
+    ordered = classes is not None or not any(isinstance(k, (str, bytes)) for k in cases[0])
+    cost = case_costs(prices if cost_of is None else cost_of, *cases, ordered=ordered)
     return float(np.average(cost, weights=weight))
 
 
@@ -249,11 +211,6 @@ def accepted_accuracy(
     float
         Between 0 and 1, or NaN.
 
-    See Also
-    --------
-    overall_accuracy : Accuracy if rejections count as right.
-    sklearn.metrics.accuracy_score : Accuracy without rejection.
-
     Examples
     --------
     >>> from rejo.metrics import accepted_accuracy
@@ -273,9 +230,7 @@ def overall_accuracy(
     classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
-    """Fraction of the points that are not decided wrongly, ``1 - E``: rejections count as right.
-
-    This is the accuracy of the classifier together with a reviewer who is always right.
+    """Accuracy together with a reviewer who is always right, ``1 - E``: rejections are right.
 
     Parameters
     ----------
@@ -285,10 +240,6 @@ def overall_accuracy(
     -------
     float
         Between 0 and 1.
-
-    See Also
-    --------
-    accepted_accuracy : Accuracy on the accepted points.
 
     Examples
     --------
@@ -312,9 +263,8 @@ def classification_quality(
 ) -> float:
     """Fraction of the points that are rightly accepted or rightly rejected.
 
-    A rejection is right if the decision would have been wrong :footcite:p:`condessa2017`:
-    ``(right decisions + rejected points that would have been wrong) / N``. Without rejections this
-    is the accuracy.
+    A rejection is right if the decision would have been wrong :footcite:p:`condessa2017`. Without
+    rejections this is the accuracy.
 
     Parameters
     ----------
@@ -324,10 +274,6 @@ def classification_quality(
     -------
     float
         Between 0 and 1; higher is better.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -364,14 +310,6 @@ def rejection_quality(
     float
         Non-negative. ``inf`` if only errors are rejected; ``nan`` if nothing is rejected, or if,
         without rejection, all decisions would be right or all would be wrong.
-
-    See Also
-    --------
-    augrc : How well a ranking by sureness separates errors, at all rejection rates.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -419,7 +357,7 @@ def _qualities(
             f"{len(forced)}"
         )
     rejected = found.rejected
-    if rejected.any() and equal(forced[rejected], np.array(found.reject_label)).any():
+    if found.reject_label in forced[rejected].tolist():
         raise ValueError(
             f"y_forced contains reject_label={found.reject_label!r}; pass decisions without "
             "rejection, from predict_forced"

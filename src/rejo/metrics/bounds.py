@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
+from rejo._errors import number
 from rejo._typing import Floats
-from rejo.metrics._labels import number
 from rejo.metrics.intervals import check_counts, check_level
 
 _HALVINGS = 40  # of the range in which a bound is looked for
@@ -21,9 +21,9 @@ _HALVINGS = 40  # of the range in which a bound is looked for
 def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
     """Exact upper bound for an error rate.
 
-    The bound of :footcite:t:`clopper1934`: if the true rate were higher than this, so few errors in
-    so many independent cases would have a probability below ``1 - confidence``. The threshold that
-    decides which cases are accepted must not have been chosen on the same cases.
+    If the true rate were higher than this, so few errors in so many independent cases would have a
+    probability below ``1 - confidence`` :footcite:p:`clopper1934`. The threshold that decides which
+    cases are accepted must not have been chosen on the same cases.
 
     Parameters
     ----------
@@ -37,17 +37,12 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
     Returns
     -------
     float
-        The ``confidence`` quantile of the beta distribution with parameters ``errors + 1`` and
-        ``n_samples - errors``; 1 if all cases are errors, or if there are no cases.
+        1 if all cases are errors, or if there are no cases.
 
     See Also
     --------
     mean_upper_bound : Bound for the mean of a loss with more than two values.
     wilson_interval : An interval that holds on average, and is narrower.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -68,10 +63,8 @@ def binomial_upper_bounds(
 
     Parameters
     ----------
-    errors : array-like of int
-        Numbers of errors.
-    n_samples : array-like of int
-        Numbers of independent cases, of a shape that broadcasts with ``errors``.
+    errors, n_samples : array-like of int
+        Numbers of errors and of independent cases; the shapes broadcast.
     confidence : float, default=0.95
         Minimum probability that a bound holds, for each by itself.
 
@@ -82,8 +75,6 @@ def binomial_upper_bounds(
 
     Examples
     --------
-    What an error rate can be proved to be, if 0, 1 or 2 of 300 cases are errors:
-
     >>> from rejo.metrics import binomial_upper_bounds
     >>> binomial_upper_bounds([0, 1, 2], 300).round(4)
     array([0.0099, 0.0157, 0.0208])
@@ -102,10 +93,8 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
 
     Parameters
     ----------
-    errors : array-like of int
-        Numbers of errors.
-    n_samples : array-like of int
-        Numbers of independent cases.
+    errors, n_samples : array-like of int
+        Numbers of errors and of independent cases.
     limit : array-like of float
         Error rates to be proved. The shapes of all three broadcast.
 
@@ -144,8 +133,6 @@ def cases_needed(limit: float, confidence: float = 0.95) -> int:
     Examples
     --------
     >>> from rejo.metrics import cases_needed
-    >>> cases_needed(0.02, confidence=0.95)
-    149
     >>> [cases_needed(limit) for limit in (0.1, 0.05, 0.01, 0.001)]
     [29, 59, 299, 2995]
     """
@@ -183,14 +170,6 @@ def mean_upper_bound(
     -------
     bound : ndarray of shape () or (n_candidates,)
         Between the mean of the cases and ``high``, which it is if there are no cases.
-
-    See Also
-    --------
-    rejo.RejectClassifierCV : Promise a mean cost with ``max_cost``.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._errors import integer, number
 from rejo._html import table_html
 from rejo._state import check_fields, figure, storable
 from rejo._typing import Floats
-from rejo.metrics._labels import described, integer, labels, number
+from rejo.metrics._labels import described, labels
 from rejo.metrics._rates import count_labels
 
 T = TypeVar("T")
@@ -22,17 +23,8 @@ class Interval(NamedTuple, Generic[T]):
 
     Parameters
     ----------
-    estimate : float or ndarray
-        The estimate.
-    low, high : float or ndarray
-        Limits of the interval.
-
-    Examples
-    --------
-    >>> from rejo.metrics import wilson_interval
-    >>> interval = wilson_interval(8, 400)
-    >>> print(f"{interval.estimate:.1%}, from {interval.low:.1%} to {interval.high:.1%}")
-    2.0%, from 1.0% to 3.9%
+    estimate, low, high : float or ndarray
+        The estimate, and the limits.
     """
 
     estimate: T
@@ -93,15 +85,6 @@ def wilson_interval(
     Interval
         Named tuple ``estimate``, ``low``, ``high``; ``nan``, 0, 1 if there are no cases.
 
-    See Also
-    --------
-    binomial_upper_bound : An upper limit with guaranteed confidence.
-    scipy.stats.binomtest : Other intervals of a proportion.
-
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.metrics import wilson_interval
@@ -110,7 +93,7 @@ def wilson_interval(
     0.020 (0.006 to 0.070)
     """
     k, n = check_counts("successes", successes, n_samples)
-    m = n if n_effective is None else number("n_effective", n_effective, 0, np.inf)
+    m = n if n_effective is None else number("n_effective", n_effective, 0)
     if n == 0:
         check_level(confidence)
         return Interval(float("nan"), 0.0, 1.0)
@@ -153,8 +136,7 @@ def rate_intervals(
     Returns
     -------
     RateIntervals
-        Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy`` of intervals
-        ``estimate``, ``low``, ``high``.
+        Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy`` of intervals.
 
     Examples
     --------
@@ -174,6 +156,7 @@ def rate_intervals(
     )
 
 
+@described
 def bootstrap_interval(
     measure: Callable[..., T],
     y_true: ArrayLike,
@@ -192,8 +175,7 @@ def bootstrap_interval(
     measure : callable
         Called as ``measure(y_true, *arrays)`` on the points and on every resample. It returns a
         number, or an array of fixed shape, such as the values of a curve on a grid.
-    y_true : array-like of shape (n_samples,)
-        True classes.
+    %y_true
     *arrays : array-like of shape (n_samples, ...)
         Other arguments of the measure, with a row for each point: decisions, scores, weights.
     n_resamples : int, default=1000
@@ -215,20 +197,12 @@ def bootstrap_interval(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from rejo.metrics import accuracy_reject_curve, bootstrap_interval
-    >>> rng = np.random.default_rng(0)
-    >>> sureness = rng.uniform(0.5, 1, size=200)
-    >>> y_true = rng.integers(2, size=200)
-    >>> y_pred = np.where(rng.random(200) < sureness, y_true, 1 - y_true)
-    >>> def accuracies(y_true, y_pred, sureness):  # after rejecting nothing, a quarter, a half
-    ...     curve = accuracy_reject_curve(y_true, y_pred, sureness)
-    ...     return np.interp([0, 0.25, 0.5], curve.rejection_rate, curve.accuracy)
-    >>> band = bootstrap_interval(
-    ...     accuracies, y_true, y_pred, sureness, n_resamples=200, random_state=0
-    ... )
-    >>> bool(np.all(band.low < band.high)), band.low.shape
-    (True, (3,))
+    >>> from rejo.metrics import aurc, bootstrap_interval
+    >>> y_true, y_pred = [0, 0, 0, 1, 1, 1] * 20, [0, 0, 1, 1, 1, 0] * 20
+    >>> sureness = [0.9, 0.8, 0.5, 0.9, 0.6, 0.7] * 20
+    >>> found = bootstrap_interval(aurc, y_true, y_pred, sureness, random_state=0)
+    >>> found.low < found.estimate < found.high
+    True
     """
     tail = (1 - check_level(confidence)) / 2
     n_resamples = integer("n_resamples", n_resamples, 1)

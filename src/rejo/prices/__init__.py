@@ -2,12 +2,6 @@
 
 All places that take prices take the forms that :func:`price_matrix` lists. A class whose name holds
 one of ``, ; : = >`` is written in double quotes.
-
->>> price_matrix("error:default=5000,error:repaid=300,review=40", ["default", "repaid"])
-array([[   0., 5000.,   40.],
-       [ 300.,    0.,   40.]])
->>> describe_prices({"error": 5000, "review": 40}, ["default", "repaid"])
-'An error costs 5,000 and a review 40.'
 """
 
 # ruff: noqa: F401 (names for other rooms)

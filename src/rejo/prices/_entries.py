@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from io import StringIO
 from numbers import Real
 from os import PathLike
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, close_words
 from rejo._io import one_line
 
 #: Highest price that is taken.
@@ -153,28 +152,29 @@ def _from_csv(path: Path) -> Iterator[Entry]:
             written = cell.strip().replace(",", ".") if sep == ";" else cell.strip()
             if not written:
                 continue
-            place = f"row {true!r}, column {column!r}"
             try:
                 price = float(written)
             except ValueError:
+                place = f"row {true!r}, column {column!r}"
                 fail(f"{place}: {cell.strip()!r:.40} is not a number", where=where)
-            if j == review:
-                yield checked_entry("review", (true,), price, place, where)
-            else:
-                yield checked_entry("pair", (true, column), price, place, where)
+            yield cell_entry(true, None if j == review else column, price, where)
 
 
 def _from_frame(frame: Any) -> Iterator[Entry]:
     values = np.asarray(frame, dtype=object)
     for i, true in enumerate(frame.index.tolist()):
         for j, decided in enumerate(frame.columns.tolist()):
-            value, place = values[i, j], f"row {true!r}, column {decided!r}"
-            if value is None or value != value:
-                continue
-            if isinstance(decided, str) and decided == "review":
-                yield checked_entry("review", (true,), value, place)
-            else:
-                yield checked_entry("pair", (true, decided), value, place)
+            value = values[i, j]
+            if value is not None and value == value:
+                review = isinstance(decided, str) and decided == "review"
+                yield cell_entry(true, None if review else decided, value)
+
+
+def cell_entry(true: Any, decided: Any, value: Any, where: str | None = None) -> Entry:
+    """An entry of a table; ``None`` is the column of the review."""
+    if decided is None:
+        return checked_entry("review", (true,), value, f"row {true!r}, column 'review'", where)
+    return checked_entry("pair", (true, decided), value, f"row {true!r}, column {decided!r}", where)
 
 
 def _entry(key: re.Match[str], value: Any) -> Entry:
@@ -215,7 +215,7 @@ def _key(entry: Entry) -> str:
 def _bad_entry(name: Any) -> NoReturn:
     text = str(name)
     word = text.partition("=")[0].partition(":")[0].strip()
-    close = get_close_matches(word.lower(), WORDS, n=1, cutoff=0.7)
+    close = close_words(word, WORDS, n=1)
     if close and close[0] != word:
         remedy = f"Did you mean {close[0]!r}?"
     elif isinstance(name, str) and name.isdecimal():

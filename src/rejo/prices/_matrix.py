@@ -13,7 +13,7 @@ from rejo.prices._entries import (
     EXAMPLE,
     HIGHEST,
     Entry,
-    checked_entry,
+    cell_entry,
     class_text,
     entries_of,
     fail,
@@ -160,12 +160,9 @@ def _from_array(values: Any, names: list[str]) -> Prices:
         )
     own = prices.diagonal()
     np.fill_diagonal(prices, np.where(np.isnan(own), 0.0, own))
-    columns = [*names, "review"]
     fine = (prices >= 0) & (prices <= HIGHEST) & ((prices == 0) | ~np.eye(K, K + 1, dtype=bool))
-    for i, j in np.argwhere(~fine):
-        kind, labels = ("review", (names[i],)) if j == K else ("pair", (names[i], names[j]))
-        place = f"row {names[i]!r}, column {columns[j]!r}"
-        checked_entry(kind, labels, float(prices[i, j]), place)
+    for i, j in np.argwhere(~fine):  # names the first
+        cell_entry(names[i], None if j == K else names[j], float(prices[i, j]))
     return Prices(prices[:, :-1], prices[:, -1], np.ones(K), names)
 
 
