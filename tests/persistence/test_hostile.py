@@ -476,7 +476,7 @@ def bomb_in_a_sparse_matrix(edit):
     edit.members[edit.node("_basis")["file"]] = buffer.getvalue()
 
 
-@hostile("sparse", "unusual way")
+@hostile("sparse", "directory")
 def pickle_in_a_sparse_matrix(edit):
     buffer = io.BytesIO()
     objects = np.array([Bomb()], dtype=object)

@@ -24,7 +24,7 @@ from rejo.estimators import is_frame
 from rejo.persistence._container import HEADER, Bytes, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
 from rejo.persistence._schema import Node, Schema, type_name
-from rejo.persistence._training_rows import TrainingRows
+from rejo.persistence._training_rows import training_rows
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
 FORMAT, VERSION = "rejo-model", 1
@@ -46,6 +46,7 @@ TARGETS = {
     "review_budget_by_group": "of each group to review",
 }
 
+Rows = Mapping[int, int | None]
 FROZEN = "sklearn.frozen._frozen.FrozenEstimator"
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 
@@ -81,8 +82,8 @@ class ModelFile:
     estimators : str
         The parts of the model, one per line, inner ones indented.
     n_training_rows : int or None
-        Rows of the training table that the file contains, at least: the distinct rows of the
-        part that holds most.  None: not known, as a part has a class that rejo does not know.
+        Rows of the training table that the file contains, at least: those of the part that holds
+        most.  None: not known, as a part has a class that rejo does not know.
     classes : list
         The classes, in their order.
     reject_label : object
@@ -387,21 +388,20 @@ def _n_values(value: Any, depth: int) -> int:
     return 1
 
 
-def describe(
-    path: Path, size: int, header: Mapping[str, Any], schema: Schema, rows: TrainingRows
-) -> ModelFile:
+def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -> ModelFile:
     """Join the header and what the tree shows."""
+    rows = training_rows(schema)
+    n_rows = max((n for n in rows.values() if n is not None), default=0)
     facts = {name: value for name, value in header.items() if name != "format"}
     first, last = _end(schema, 0), _end(schema, -1)
     classes = [_label(value) for value in schema.value(last["classes_"])]
     n_features = first.get("n_features_in_")
-    n_rows = rows.least()
     return ModelFile(
         path=path,
         size=size,
         **facts,
         estimators="\n".join(_tree(schema, schema.root, 0, rows, set())),
-        n_training_rows=None if n_rows == 0 and rows.unknown else n_rows,
+        n_training_rows=None if n_rows == 0 and None in rows.values() else n_rows,
         classes=classes,
         reject_label=_label(schema.value(last["reject_label_"])),
         n_features=None if n_features is None else schema.value(n_features),
@@ -430,7 +430,7 @@ def _end(schema: Schema, which: int) -> Mapping[str, Node]:
     return attributes
 
 
-def _tree(schema: Schema, node: Node, depth: int, rows: TrainingRows, seen: set[int]) -> list[str]:
+def _tree(schema: Schema, node: Node, depth: int, rows: Rows, seen: set[int]) -> list[str]:
     """One line for each fitted estimator at or below a node that was not seen before."""
     lines: list[str] = []
     children: list[Node] = []
@@ -444,7 +444,7 @@ def _tree(schema: Schema, node: Node, depth: int, rows: TrainingRows, seen: set[
         # Parameters hold prototypes that were never fitted, but for the steps of a pipeline.
         whole = name not in ESTIMATORS or name == FROZEN
         children = [v for key, v in attributes.items() if whole or FITTED.fullmatch(key)]
-        n_rows = rows.of(node)
+        n_rows = rows[node["__id__"]]
         if name in ESTIMATORS and children:
             count = f", {n_rows:,} training rows" if n_rows else ""
             lines.append("  " * depth + node["__class__"] + count)
@@ -458,9 +458,7 @@ def _tree(schema: Schema, node: Node, depth: int, rows: TrainingRows, seen: set[
     return lines
 
 
-def _members(
-    schema: Schema, node: Node, depth: int, rows: TrainingRows, seen: set[int]
-) -> list[str]:
+def _members(schema: Schema, node: Node, depth: int, rows: Rows, seen: set[int]) -> list[str]:
     """The lines of each member of a weighted mean, with its weight and its name."""
     attributes = schema.attributes(node)
     names, members, weights = (attributes[key] for key in KNOWN[type_name(node)].weighted)

@@ -33,8 +33,6 @@ from rejo.persistence._header import (
 from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import AGAIN, about, any_error, ensure
 from rejo.persistence._schema import Schema
-from rejo.persistence._training_rows import TrainingRows
-from rejo.persistence._trial import try_out
 from rejo.persistence._writing import serialise
 
 
@@ -281,9 +279,8 @@ def _open(
         data = read_file(path, max_bytes)
         with any_error():
             header, schema = _read(data, max_bytes, trusted)
-            rows = TrainingRows(schema)  # takes memory, so before there is a model
             model = _build(schema, header["operating_point"]) if built else None
-            found = describe(path, len(data), header, schema, rows)
+            found = describe(path, len(data), header, schema)
     theirs, ours = printable(found.versions["scikit-learn"][:40]), sklearn.__version__
     if built and theirs.split(".")[:2] != ours.split(".")[:2]:
         warnings.warn(
@@ -310,6 +307,4 @@ def _build(schema: Schema, point: Mapping[str, Any] | None = None) -> Any:
     if point is not None:
         same = plain(rejecting_part(model)._operating_point()) == point
         ensure(same, "the operating point in rejo.json is not that of the model")
-    if not schema.asked:  # what others do with made-up cases is not known
-        try_out(model)
     return model

@@ -69,7 +69,11 @@ class Schema:
             remedy="Upgrade rejo, or save the model with an older skops",
         )
         self.root = {k: v for k, v in root.items() if k not in ("protocol", "_skops_version")}
-        self._check(self.root, "model")
+        try:
+            self._check(self.root, "model")
+        except ModelFileError:
+            if not self._untrusted:
+                raise
         if self._untrusted:
             raise untrusted(self._untrusted)
         unused = members.keys() - self.shapes.keys() - {"schema.json", "rejo.json"}
@@ -105,8 +109,7 @@ class Schema:
         loader, module, name = (node.get(f"__{k}__") for k in ("loader", "module", "class"))
         named = all(isinstance(text, str) for text in (loader, module, name))
         ensure(named, f"{where}: a node does not name its type")
-        if not self._allows(loader, f"{module}.{name}", where):
-            return
+        self._check_type(loader, f"{module}.{name}", where)
         expected = ENTRIES.get(loader, {"content"})
         if loader == "NdArrayNode":
             expected = {"type", "file"} if node.get("type") == "numpy" else SHAPED
@@ -128,18 +131,15 @@ class Schema:
         self._open.remove(number)
         self._seen[number] = node
 
-    def _allows(self, loader: str, name: str, where: str) -> bool:
-        """Return whether a type may stand in the file; if not, note its name and place."""
+    def _check_type(self, loader: str, name: str, where: str) -> None:
+        """Note the name and place of a type that is not on the list, but could be trusted."""
         askable = loader in ASKABLE
         if askable and name in self.trusted:
             self.asked.add(name)
-            return True
-        if name in TRUSTED.get(loader, ()):
-            return True
-        ensure(askable, f"{where} is a {name[:120]}, as a {loader[:40]}: not a trusted type")
-        if len(self._untrusted) < 20:
-            self._untrusted.setdefault(name[:120], where)
-        return False
+        elif name not in TRUSTED.get(loader, ()):
+            ensure(askable, f"{where} is a {name[:120]}, as a {loader[:40]}: not a trusted type")
+            if len(self._untrusted) < 20:
+                self._untrusted.setdefault(name[:120], where)
 
     def _check_content(self, node: Node, where: str) -> None:
         """Check a node around one other, or a list of others."""

@@ -1,10 +1,11 @@
-"""Linear models, support vector machines, networks and calibrations of scikit-learn in a file."""
+"""Logistic regression, SVC, networks and calibrations of scikit-learn in a model file."""
 
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.calibration import _CalibratedClassifier
+from sklearn.calibration import _CalibratedClassifier, _SigmoidCalibration
+from sklearn.isotonic import IsotonicRegression
 from sklearn.preprocessing import LabelBinarizer
 
 from rejo._state import (
@@ -28,33 +29,20 @@ from rejo._state import (
 from rejo.persistence._sklearn_state import (
     CLASSES,
     FEATURES,
-    LEAST,
     features_of,
     reals,
     require_number,
 )
 
-# ---- linear models and naive Bayes: NumPy only, which looks at the bounds -----------------------
-
-# The iterations are for people to look at.
-ITERATIONS = optional(either(count(), indices(None, dtype=("int32", "int64"))))
+# ---- LogisticRegression: NumPy only, which looks at the bounds ----------------------------------
 
 LINEAR = {
     **FEATURES,
     **CLASSES,
     "coef_": reals("scores", "p"),
-    "intercept_": either(reals("scores"), number()),  # LinearSVC: 0.0 without an intercept
-    "n_iter_": ITERATIONS,
-}
-
-BAYES = {
-    **FEATURES,
-    **CLASSES,
-    "theta_": floats("K", "p"),
-    "var_": floats("K", "p", low=LEAST),
-    "class_prior_": floats("K", low=0, high=1),
-    "class_count_": floats("K", low=0),
-    "epsilon_": number(0),
+    "intercept_": reals("scores"),
+    # For people to look at.
+    "n_iter_": optional(either(count(), indices(None, dtype=("int32", "int64")))),
 }
 
 # ---- SVC: libsvm --------------------------------------------------------------------------------
@@ -168,7 +156,6 @@ def restore_network(model: Any) -> None:
 CALIBRATED = {**CLASSES, **FEATURES, "calibrated_classifiers_": each(part(_CalibratedClassifier))}
 CALIBRATED["n_features_in_"] = optional(CALIBRATED["n_features_in_"])
 SIGMOID = {"a_": number(), "b_": number()}
-TEMPERATURE = {"beta_": number(LEAST)}
 
 
 def _is_classifier(value: Any, sizes: Any) -> bool:
@@ -177,7 +164,7 @@ def _is_classifier(value: Any, sizes: Any) -> bool:
 
 MEMBER = {
     "classes": labels(),
-    "method": one_of("sigmoid", "isotonic", "temperature"),
+    "method": one_of("sigmoid", "isotonic"),
     "estimator": Must("a fitted classifier", _is_classifier),
     "calibrators": Must("a list of calibrations", lambda value, sizes: type(value) is list),
 }
@@ -188,15 +175,9 @@ def check_member(member: Any) -> None:
     held, own = member.classes.tolist(), np.asarray(member.estimator.classes_).tolist()
     fine = len(own) >= 2 and all(name in held for name in own) and len(set(own)) == len(own)
     require(fine, member, "its classes do not agree")
-    single = len(held) == 2 or member.method == "temperature"
-    kinds = {
-        "sigmoid": "_SigmoidCalibration",
-        "isotonic": "IsotonicRegression",
-        "temperature": "_TemperatureScaling",
-    }
-    agree = len(member.calibrators) == (1 if single else len(own)) and all(
-        type(curve).__name__ == kinds[member.method] and is_fitted(curve)
-        for curve in member.calibrators
+    kind = _SigmoidCalibration if member.method == "sigmoid" else IsotonicRegression
+    agree = len(member.calibrators) == (1 if len(held) == 2 else len(own)) and all(
+        type(curve) is kind and is_fitted(curve) for curve in member.calibrators
     )
     require(agree, member, "its calibrations do not agree with its method and classes")
 

@@ -3,6 +3,28 @@
 from typing import Any
 
 import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+from rejo.persistence._trees_onnx import boosting, boosting_scores, forest
 
 
 def pipeline(step: Any, graph: Any, X: str) -> str:
@@ -116,3 +138,33 @@ def sigmoid(model: Any, graph: Any, X: str) -> str:
         p.append(graph.add("Sigmoid", f))
     mean = graph.add("Div", graph.add("Sum", *p), np.array(float(len(p))))
     return str(graph.two_columns(mean))
+
+
+# By what is asked of a class, as rejo's own classes say it.
+SKLEARN: dict[str, dict[type, Any]] = {
+    "_to_onnx": {
+        Pipeline: pipeline,
+        ColumnTransformer: columns,
+        SimpleImputer: impute,
+        StandardScaler: scale,
+        RobustScaler: scale,
+        MaxAbsScaler: scale,
+        MinMaxScaler: min_max,
+        OneHotEncoder: one_hot,
+        Nystroem: nystroem,
+    },
+    "_posteriors_to_onnx": {
+        LogisticRegression: logistic,
+        DecisionTreeClassifier: forest,
+        ExtraTreeClassifier: forest,
+        RandomForestClassifier: forest,
+        ExtraTreesClassifier: forest,
+        HistGradientBoostingClassifier: boosting,
+        CalibratedClassifierCV: sigmoid,
+    },
+    "_decision_to_onnx": {
+        LogisticRegression: linear,
+        LinearSVC: linear,
+        HistGradientBoostingClassifier: boosting_scores,
+    },
+}

@@ -29,8 +29,6 @@ ALTERNATIVES = {  # to types that cannot be saved, by a part of their names or p
 }
 # NumPy's new generators may stand in a parameter, for the next fit, which then starts elsewhere.
 GENERATOR = "RandomGeneratorNode"
-# Scikit-learn 1.6 wraps the list of columns that are left over, to warn who reads it.
-REMAINDER = "sklearn.compose._column_transformer._RemainderColsList"
 NULL = {
     "__class__": "str",
     "__module__": "builtins",
@@ -84,8 +82,6 @@ def _pruned(value: Any, trusted: frozenset[str]) -> Any:
         return {**NULL, "__id__": value["__id__"]}
     name = type_name(value) if value.get("__loader__") == "ObjectNode" else ""
     state: Any = value.get("content")
-    if name == REMAINDER and name not in trusted:
-        return _pruned(state["content"]["data"], trusted)
     if name in KNOWN and name not in trusted and state and state["__loader__"] == "DictNode":
         value = {**value, "content": _only(state, kept_names(name))}
     return {key: _pruned(item, trusted) for key, item in value.items()}
