@@ -61,7 +61,7 @@ from rejo.persistence import (
     open_file,
     save,
 )
-from rejo.persistence._container import memory_needed, pack, unpack
+from rejo.persistence._container import memory_needed, unpack
 from rejo.persistence._trusted import OWN
 from rejo.selection import RejectClassifierCV
 from rejo.tables import TableEncoder
@@ -240,7 +240,7 @@ def test_a_model_by_posteriors_keeps_nothing_of_each_training_case(name, target,
 @pytest.mark.parametrize("kind", ["frame", "path"])
 def test_prices_in_a_form_that_no_file_holds_are_named(kind, data, path):
     pd = pytest.importorskip("pandas")
-    model = ThresholdRejectClassifier(GaussianNB()).fit(*data)
+    model = ThresholdRejectClassifier(LogisticRegression()).fit(*data)
     model = model.at(cost_of=[[0, 5, 1], [3, 0, 1]])
     model.cost_of = pd.DataFrame(model.prices_) if kind == "frame" else Path("prices.csv")
     with pytest.raises(ModelFileError, match="cost_of is a"):

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 import rejo
 from rejo._state import STORABLE, fitted_of, is_fitted
@@ -77,7 +77,7 @@ LEARNERS = {
     "chow": ThresholdRejectClassifier(logistic),
     "prices": ThresholdRejectClassifier(logistic, cost_of="error=50,review=5"),
     "class": ThresholdRejectClassifier(logistic, rule="class", cv=2),
-    "sigmoid": ThresholdRejectClassifier(LinearSVC(), cv=2),
+    "sigmoid": ThresholdRejectClassifier(SVC(kernel="linear"), cv=2),
     "isotonic": ThresholdRejectClassifier(logistic, calibration="isotonic", cv=2),
     "temperature": ThresholdRejectClassifier(logistic, calibration="temperature", cv=2),
     "boundaries": ThresholdRejectClassifier(RejoSVC(), cv=2),

@@ -16,33 +16,17 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    StratifiedKFold,
-)
-from sklearn.naive_bayes import GaussianNB
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    RobustScaler,
-    StandardScaler,
-)
-from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
 from rejo._state import StateError
@@ -52,7 +36,7 @@ from rejo.persistence import ModelFileError, load, save
 from rejo.persistence._parts import _parts, check_and_restore
 from rejo.persistence._trusted import kept_names, known, type_name_of
 
-pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore:Skipping features")
 
 # ---- models ---------------------------------------------------------------------------------
 
@@ -69,13 +53,10 @@ Y2 = (Y3 > 0).astype(int)
 GAPS = np.where(X < -1.5, np.nan, X)
 SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 0.6, X, 0.0))
 CODES = np.digitize(X, [-1.0, 0.0, 1.0])
-WORDS = np.array(["low", "mid", "high", "top"], dtype=object)[CODES]
-FRAME = pd.DataFrame({"size": GAPS[:, 0], "grade": WORDS[:, 1], "sex": WORDS[:, 2], "age": X[:, 2]})
 
 CLASSIFIERS = {
     "logistic": LogisticRegression(),
-    "linear svc": LinearSVC(),
-    "linear svc without intercept": LinearSVC(fit_intercept=False),
+    "logistic without intercept": LogisticRegression(fit_intercept=False),
     "svc": SVC(),
     "svc linear": SVC(kernel="linear", class_weight="balanced"),
     "svc poly": SVC(kernel="poly", degree=2, coef0=1.0),
@@ -84,14 +65,11 @@ CLASSIFIERS = {
     "network": MLPClassifier((4, 3), solver="lbfgs", random_state=0, max_iter=1000),
     "network adam": MLPClassifier((3,), random_state=0, max_iter=2, early_stopping=True),
     "tree": DecisionTreeClassifier(max_depth=3),
-    "extra tree": ExtraTreeClassifier(max_depth=3, random_state=0),
     "forest": RandomForestClassifier(3, max_depth=3, oob_score=False, random_state=0),
-    "extra forest": ExtraTreesClassifier(3, max_depth=3, random_state=0),
     "boosting": HistGradientBoostingClassifier(max_iter=3, early_stopping=True),
-    "bayes": GaussianNB(),
-    "sigmoid": CalibratedClassifierCV(LinearSVC(), cv=StratifiedKFold(2)),
+    "sigmoid": CalibratedClassifierCV(SVC(kernel="linear"), cv=StratifiedKFold(2)),
     "isotonic": CalibratedClassifierCV(RandomForestClassifier(3), method="isotonic", cv=2),
-    "frozen": CalibratedClassifierCV(FrozenEstimator(GaussianNB())),
+    "frozen": CalibratedClassifierCV(FrozenEstimator(LogisticRegression())),
     "pipeline": make_pipeline(StandardScaler(), "passthrough", LogisticRegression()),
 }
 STEPS = {
@@ -99,72 +77,13 @@ STEPS = {
     "standard single": (StandardScaler(), X.astype(np.float32)),
     "standard nothing": (StandardScaler(with_mean=False, with_std=False), X),
     "standard sparse": (StandardScaler(with_mean=False), SPARSE),
-    "min max": (MinMaxScaler((0.0, 2.0), clip=True), X),
-    "min max single": (MinMaxScaler(), X.astype(np.float32)),
-    "max abs": (MaxAbsScaler(), X),
-    "robust": (RobustScaler(), X),
     "imputer": (SimpleImputer(strategy="median"), GAPS),
-    "imputer most frequent": (SimpleImputer(strategy="most_frequent", missing_values=1), CODES),
-    "imputer constant": (SimpleImputer(strategy="constant", fill_value=-1), GAPS),
-    "one hot": (OneHotEncoder(), CODES),
-    "one hot words": (OneHotEncoder(drop="if_binary", sparse_output=False), WORDS),
-    "one hot strings": (OneHotEncoder(handle_unknown="ignore"), WORDS.astype(str)),
-    "one hot rare": (
-        OneHotEncoder(min_frequency=20, drop="first", handle_unknown="infrequent_if_exist"),
-        WORDS,
-    ),
-    "one hot gaps": (OneHotEncoder(), np.where(CODES == 3, np.nan, CODES)),
-    "one hot most": (OneHotEncoder(max_categories=2), CODES),
-    "ordinal": (OrdinalEncoder(), WORDS),
-    "ordinal given": (OrdinalEncoder(categories=[["top", "low", "mid", "high"]] * 3), WORDS),
-    "ordinal unknown": (
-        OrdinalEncoder(
-            handle_unknown="use_encoded_value",
-            unknown_value=-1,
-            encoded_missing_value=-2,
-            min_frequency=20,
-        ),
-        np.where(CODES == 3, np.nan, CODES),
-    ),
-    "polynomial": (PolynomialFeatures(), X),
-    "polynomial sparse": (PolynomialFeatures((2, 3), include_bias=False), SPARSE),
-    "polynomial interactions": (PolynomialFeatures(3, interaction_only=True), X),
+    "imputer single": (SimpleImputer(), GAPS.astype(np.float32)),
+    "imputer of an empty column": (SimpleImputer(), np.column_stack([GAPS, np.full(90, np.nan)])),
     "nystroem": (Nystroem(n_components=8, random_state=0), X),
     "nystroem poly": (Nystroem("poly", degree=2, coef0=1, n_components=8, random_state=0), X),
     "nystroem sparse": (Nystroem(n_components=8, random_state=0), SPARSE),
     "nystroem codes": (Nystroem(n_components=8, random_state=0), CODES),
-    "columns": (
-        ColumnTransformer(
-            [
-                ("n", make_pipeline(SimpleImputer(), StandardScaler()), ["size"]),
-                ("c", OneHotEncoder(), ["grade", "sex"]),
-            ],
-            remainder="passthrough",
-        ),
-        FRAME,
-    ),
-    "columns by number": (
-        ColumnTransformer(
-            [
-                ("a", StandardScaler(), [0]),
-                ("b", MinMaxScaler(), slice(1, 2)),
-                ("c", "drop", [-1]),
-                ("d", "passthrough", [2]),
-            ],
-            transformer_weights={"b": 2.0},
-        ),
-        X,
-    ),
-    "columns by mask": (
-        ColumnTransformer([("a", RobustScaler(), [True, False, True])], remainder=MaxAbsScaler()),
-        X,
-    ),
-    "columns as a frame": (
-        ColumnTransformer(
-            [("n", StandardScaler(), ["age"]), ("o", OrdinalEncoder(), slice("grade", "sex"))]
-        ).set_output(transform="pandas"),
-        FRAME,
-    ),
 }
 
 
@@ -179,7 +98,7 @@ def fitted(name):
     data, y = SPARSE if name == "svc sparse" else X, Y2 if K == "2" else Y3
     inner = SVC() if name == "svc sparse" else clone(CLASSIFIERS[name])
     if name == "frozen":
-        inner.estimator = FrozenEstimator(GaussianNB().fit(X, y))
+        inner.estimator = FrozenEstimator(LogisticRegression().fit(X, y))
     # Of three classes, scores without posteriors are calibrated.
     rule = "score" if K == "2" and not hasattr(inner, "predict_proba") else "chow"
     with warnings.catch_warnings():
@@ -224,8 +143,7 @@ def test_it_comes_back_and_answers_as_before(name, path):
     save(loaded, path, overwrite=True)  # what came back can be saved again
 
 
-@pytest.mark.parametrize("name", ["svc 2", "forest 3", "boosting 2", "columns", "one hot rare"])
-@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.parametrize("name", ["svc 2", "forest 3", "boosting 2", "standard"])
 def test_what_came_back_can_be_fitted_again(name, path):
     model, data, _ = fitted(name)
     save(model, path)
@@ -480,9 +398,7 @@ def test_hostile_state_is_refused_or_the_answer_is_finite(name, n):
 
 OTHER_DATA = (
     "ValueError: X has 3 features",
-    "ValueError: Found unknown categories",
     "ValueError: Cannot center sparse",
-    "TypeError: ufunc 'isnan' not supported",  # numbers, for an encoder of words
     "ValueError: The feature names should match",
     "ValueError: Input X contains NaN",
     "TypeError: Sparse data was passed for X",
@@ -505,14 +421,12 @@ def refused(name, message, **changes):
 def test_derived_attributes_are_not_read_from_a_file(path):
     """What led compiled code astray is not kept, so changing it changes nothing."""
     changes = {
-        "one hot": {"_n_features_outs": [10**9, 4, 4 - 10**9]},
-        "polynomial": {"_max_degree": 20, "_n_out_full": 10**9},
         "boosting 2": {"_n_features": 50, "n_trees_per_iteration_": 3},
         "svc sparse 2": {"_effective_probability": True, "_probA": np.zeros(1)},
         "svc 2": {"_sparse": True, "fit_status_": 1},
         "network 3": {"n_layers_": 9, "n_outputs_": 10**6},
         "forest 3": {"n_classes_": 10**6, "n_outputs_": 2},
-        "columns": {"_transformer_to_input_indices": {"n": [10**9]}},
+        "nystroem": {"_n_features_out": 10**9},
     }
     for name, values in changes.items():
         model, data, inner = fitted(name)
@@ -528,8 +442,6 @@ def test_derived_attributes_are_not_read_from_a_file(path):
 
 
 def test_derived_attributes_in_a_file_are_refused():
-    refused("one hot", "_n_features_outs", _n_features_outs=[10**9, 4, 4 - 10**9])
-    refused("polynomial", "_max_degree", _max_degree=20)
     refused("boosting 2", "_n_features", _n_features=50)
     refused("svc 2", "_effective_probability", _effective_probability=True, _probA=np.zeros(0))
     refused("svc 2", "_sparse", _sparse=True)
@@ -545,24 +457,10 @@ def test_modes_that_no_file_holds_are_refused():
     refused("svc 2", "degree", degree=2**20)
     refused("nystroem", "kernel is not one of", kernel="chi2")
     refused("nystroem", "kernel_params", kernel_params={"gamma": 1.0})
-    refused("polynomial", "degree", degree=10**9)
-    refused("polynomial", "20000 columns", degree=90)
-    refused("polynomial interactions", "degree", degree=10**9)
-    refused("imputer", "add_indicator", indicator_=0)
+    refused("imputer", "indicator_", indicator_=0)
+    refused("imputer", "add_indicator", add_indicator=True)
+    refused("imputer", "missing_values", missing_values=-1)
     refused("boosting 2", "TableEncoder", _preprocessor=0)
-    refused("columns", "true or false", verbose_feature_names_out="{feature_name:>99999999999}")
-    refused("columns", "100000", n_features_in_=10**6)
-
-
-def test_categories_out_of_order_are_refused():
-    """Numbers are found by bisection: out of order, a place could be that after the last."""
-    refused("one hot", "categories_", categories_=lambda held: [h[::-1].copy() for h in held])
-    refused("ordinal unknown", "categories_", categories_=lambda held: [h[[1, 0, 2]] for h in held])
-    refused(
-        "one hot words", "categories_", categories_=lambda held: [h[[0, 0, 1, 2]] for h in held]
-    )
-    rare = [np.array([0, 9]), None, None]
-    refused("one hot rare", "rare categories", _infrequent_indices=rare)
 
 
 def test_categories_of_boosted_trees_are_refused_with_a_remedy(path):
@@ -667,17 +565,6 @@ def test_a_file_does_not_make_a_step_change_your_data(path):
 
 
 def test_a_file_starts_no_processes(path):
-    columns = [(name, StandardScaler(), [j]) for j, name in enumerate("abc")]
-    model = make_pipeline(ColumnTransformer(columns), RejoLinear()).fit(X, Y2)
-    model[0].n_jobs = 12
+    model = ThresholdRejectClassifier(RandomForestClassifier(3, n_jobs=12)).fit(X, Y2)
     save(model, path)
-    assert load(path)[0].n_jobs is None
-
-
-def test_encoders_after_imputers_and_on_the_same_columns_come_back(path):
-    """The made-up cases that try a model out are among the categories it knows."""
-    steps = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
-    both = ColumnTransformer([("a", OneHotEncoder(), [0, 1]), ("b", steps, [1, 2])])
-    model = make_pipeline(both, RejoLinear()).fit(CODES, Y2)
-    save(model, path)
-    np.testing.assert_array_equal(load(path).predict(CODES), model.predict(CODES))
+    assert load(path).estimator_.n_jobs is None

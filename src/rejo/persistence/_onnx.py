@@ -129,14 +129,16 @@ class _Graph:
     def posteriors(self, part: Any, X: str, labels: Any = None) -> str:
         """Add the posteriors (n, K) of a fitted classifier, in the order of the labels."""
         part, X = self._before(part, X)
-        p = self._said(part, "_posteriors_to_onnx", "a classifier with posteriors")(part, self, X)
+        add = self._said(part, "_posteriors_to_onnx", "a classifier with posteriors")
+        p = add(part, self, X)
         columns = [] if labels is None else _columns(part, labels)
         return p if columns == sorted(columns) else self.add("Gather", p, np.array(columns), axis=1)
 
     def decision(self, part: Any, X: str, labels: Any) -> str:
         """Add the scores of ``decision_function``: (n, 1) for two labels, else (n, K)."""
         part, X = self._before(part, X)
-        f = self._said(part, "_decision_to_onnx", "a classifier with scores to calibrate")(part, self, X)
+        add = self._said(part, "_decision_to_onnx", "a classifier with scores to calibrate")
+        f = add(part, self, X)
         columns = _columns(part, labels)
         if columns == sorted(columns):
             return f

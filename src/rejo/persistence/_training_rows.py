@@ -24,8 +24,9 @@ def training_rows(schema: Schema) -> dict[int, int | None]:
             if node["__id__"] not in held:
                 name, attributes = type_name(node), schema.attributes(node)
                 known, times = KNOWN.get(name), getattr(STORABLE.get(name), "_copies", {})
-                counts = [_length(schema, attributes.get(key)) for key in known.rows] if known else []
-                held[node["__id__"]] = -(-max(counts, default=0) // copies) if known else None
+                tables = [attributes.get(key) for key in (known.rows if known else ())]
+                most = max((_length(schema, table) for table in tables), default=0)
+                held[node["__id__"]] = -(-most // copies) if known else None
                 for key, item in attributes.items():
                     each = _length(schema, attributes.get(times.get(key, "")))
                     stack.append((item, copies * max(1, each)))
