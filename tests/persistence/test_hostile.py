@@ -416,7 +416,7 @@ def deep_tree(edit):
     edit.replace("verbose", **node)
 
 
-@hostile("linear", "keys of a dict")
+@hostile("linear", "dict of names")
 def keys_that_are_called(edit):
     keys = edit.schema["content"]["key_types"]["content"]
     keys[0] = {**keys[0], "__class__": "bool", "__id__": 10**6}

@@ -73,9 +73,8 @@ def check_array(name: str, data: Bytes) -> Layout:
     return Layout(dtype, shape, fortran, start)
 
 
-def read_array(name: str, data: Bytes) -> NDArray[Any]:
+def read_array(name: str, data: Bytes, layout: Layout) -> NDArray[Any]:
     """Return an array of its own memory, aligned and in C order."""
-    layout = check_array(name, data)
     values = np.frombuffer(data, dtype=layout.dtype, offset=layout.start)
     values = values.reshape(layout.shape, order="F" if layout.fortran else "C")
     made = np.array(values, order="C")
@@ -116,7 +115,7 @@ def array_bytes(values: NDArray[Any]) -> bytes:
 def read_sparse(name: str, data: Bytes, kind: str) -> Any:
     """Return sparse rows, as a ``csr_matrix`` or a ``csr_array``."""
     parts = {
-        part.removesuffix(".npy"): read_array(f"{name}/{part}", content)
+        part.removesuffix(".npy"): read_array(name, content, check_array(name, content))
         for part, content in read_zip(data, SPARSE_MEMBER).items()
     }
     problem = f"{name} is not a sparse matrix in the format of model files"

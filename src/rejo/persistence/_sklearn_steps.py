@@ -58,6 +58,7 @@ def check_pipeline(model: Any) -> None:
     for step in steps:
         require(is_fitted(step), step, "it is not fitted")
     for first, second in pairwise(steps):
+        require(hasattr(first, "transform"), model, "a step before the last one transforms nothing")
         widths = columns_out(first), features_of(second)
         same = None in widths or widths[0] == widths[1]
         require(same, model, "a step and the one after it do not agree in columns")

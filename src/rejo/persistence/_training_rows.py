@@ -25,18 +25,17 @@ def training_rows(schema: Schema) -> dict[int, int | None]:
                 name, attributes = type_name(node), schema.attributes(node)
                 known, times = KNOWN.get(name), getattr(STORABLE.get(name), "_copies", {})
                 tables = [attributes.get(key) for key in (known.rows if known else ())]
-                most = max((_length(schema, table) for table in tables), default=0)
+                most = max((_rows(schema, table) for table in tables), default=0)
                 held[node["__id__"]] = -(-most // copies) if known else None
                 for key, item in attributes.items():
-                    each = _length(schema, attributes.get(times.get(key, "")))
+                    each = _rows(schema, attributes.get(times.get(key, "")))
                     stack.append((item, copies * max(1, each)))
         elif isinstance(node, dict):
             stack += [(item, copies) for item in node.values()]
     return held
 
 
-def _length(schema: Schema, node: Node | None) -> int:
+def _rows(schema: Schema, node: Node | None) -> int:
     """Return how many rows a table has; 0 for all else."""
-    file = None if node is None else node.get("file")
-    shape = schema.shapes[file] if isinstance(file, str) else ()
+    shape = schema.shape(node)
     return shape[0] if len(shape) == 2 else 0
