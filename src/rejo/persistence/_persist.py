@@ -141,8 +141,7 @@ def load(
 
     No code from the file is run.  It may name only the types in
     :data:`~rejo.persistence.TRUSTED_TYPES`; that, sizes and shapes are checked before anything is
-    built.  Then each part must be as its class says, the parts must agree with each other, and the
-    model must decide a few made-up cases.
+    built.  Then each part must be as its class says, and the parts must agree with each other.
 
     Parameters
     ----------
