@@ -22,14 +22,8 @@ from rejo.persistence._container import (
     read_file,
     unpack,
 )
-from rejo.persistence._header import (
-    ModelFile,
-    data_hash,
-    describe,
-    make_header,
-    plain,
-    read_header,
-)
+from rejo.persistence._description import ModelFile, describe
+from rejo.persistence._header import data_hash, make_header, plain, read_header
 from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import AGAIN, about, any_error, ensure
 from rejo.persistence._schema import Schema
