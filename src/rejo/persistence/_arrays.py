@@ -5,7 +5,7 @@ after the header as its shape needs.  Records are those of scikit-learn's trees,
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from math import prod
 from typing import Any, NamedTuple
@@ -55,11 +55,9 @@ def check_array(name: str, data: Bytes) -> Layout:
     """Read the header of an array in NumPy's format; refuse what no model has."""
     start = 10 + int.from_bytes(data[8:10], "little")
     problem = f"{name} is not an array of numbers or strings in NumPy's format"
-    fine = data[:8] == MAGIC and start <= min(len(data), LONGEST)
-    ensure(fine and HEADER.fullmatch(str(data[10:start], "latin1")), problem)
+    ensure(data[:8] == MAGIC and start <= min(len(data), LONGEST), problem)
     try:
-        header = BytesIO(data[8:start])
-        shape, fortran, dtype = read_array_header_1_0(header, max_header_size=LONGEST)
+        shape, fortran, dtype = _parse(bytes(data[8:start]))
     except (ValueError, TypeError):
         raise ModelFileError(problem) from None
     few = dtype.itemsize <= 8 or (dtype.kind in "SU" and dtype.itemsize <= LONGEST_TEXT)
@@ -71,6 +69,14 @@ def check_array(name: str, data: Bytes) -> Layout:
     ensure(few and len(shape) <= MOST_DIMENSIONS, problem)
     ensure(size == held, f"{name} holds {held} bytes, but its shape {shape} asks for {size}")
     return Layout(dtype, shape, fortran, start)
+
+
+@lru_cache(1000)  # many trees of a model have as many nodes
+def _parse(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and type of an array, from its length and its header."""
+    if HEADER.fullmatch(str(header[2:], "latin1")) is None:
+        raise ValueError
+    return read_array_header_1_0(BytesIO(header), max_header_size=LONGEST)  # type: ignore[no-any-return]
 
 
 def read_array(name: str, data: Bytes, layout: Layout) -> NDArray[Any]:

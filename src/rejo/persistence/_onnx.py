@@ -156,8 +156,9 @@ class _Graph:
         return part, X
 
     def _said(self, part: Any, way: str, what: str) -> Any:
-        own = STORABLE.get(type_name_of(part))
-        function = getattr(own, way, SKLEARN[way].get(type(part)))
+        function = getattr(STORABLE.get(type_name_of(part)), way, None)
+        if type(part).__module__.startswith("sklearn."):
+            function = SKLEARN[way].get(type(part).__name__)
         if function is None:
             raise _unsupported(part, what, way)
         return function
@@ -320,11 +321,8 @@ def _columns(part: Any, labels: Any) -> list[int]:
 
 
 def _unsupported(part: Any, what: str, way: str = "_to_onnx") -> TypeError:
-    able = {cls for cls in STORABLE.values() if hasattr(cls, way)}
-    if way != "_to_onnx":
-        able |= SKLEARN[way].keys()
-    elif what != "a model":
-        able = set(SKLEARN[way])
-    names = ", ".join(sorted(cls.__name__ for cls in able))
-    names += " or a pipeline" if what == "a model" else ""
+    own = [cls.__name__ for cls in STORABLE.values() if hasattr(cls, way)]
+    able = [] if what == "a step of a pipeline" else own
+    able += [] if what == "a model" else SKLEARN[way]
+    names = ", ".join(sorted(able)) + (" or a pipeline" if what == "a model" else "")
     return TypeError(f"to_onnx cannot export {type(part).__name__} as {what}: use {names}.")

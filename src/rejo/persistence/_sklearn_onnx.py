@@ -3,26 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
-from sklearn.impute import SimpleImputer
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    RobustScaler,
-    StandardScaler,
-)
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from rejo.persistence._trees_onnx import boosting, boosting_scores, forest
 
@@ -140,31 +120,26 @@ def sigmoid(model: Any, graph: Any, X: str) -> str:
     return str(graph.two_columns(mean))
 
 
-# By what is asked of a class, as rejo's own classes say it.
-SKLEARN: dict[str, dict[type, Any]] = {
+# By what is asked of a class of scikit-learn, under the names by which rejo's own classes say it.
+SKLEARN: dict[str, dict[str, Any]] = {
     "_to_onnx": {
-        Pipeline: pipeline,
-        ColumnTransformer: columns,
-        SimpleImputer: impute,
-        StandardScaler: scale,
-        RobustScaler: scale,
-        MaxAbsScaler: scale,
-        MinMaxScaler: min_max,
-        OneHotEncoder: one_hot,
-        Nystroem: nystroem,
+        "Pipeline": pipeline,
+        "ColumnTransformer": columns,
+        "SimpleImputer": impute,
+        "OneHotEncoder": one_hot,
+        "MinMaxScaler": min_max,
+        **dict.fromkeys(("StandardScaler", "RobustScaler", "MaxAbsScaler"), scale),
+        "Nystroem": nystroem,
     },
     "_posteriors_to_onnx": {
-        LogisticRegression: logistic,
-        DecisionTreeClassifier: forest,
-        ExtraTreeClassifier: forest,
-        RandomForestClassifier: forest,
-        ExtraTreesClassifier: forest,
-        HistGradientBoostingClassifier: boosting,
-        CalibratedClassifierCV: sigmoid,
+        "LogisticRegression": logistic,
+        **dict.fromkeys(("DecisionTreeClassifier", "ExtraTreeClassifier"), forest),
+        **dict.fromkeys(("RandomForestClassifier", "ExtraTreesClassifier"), forest),
+        "HistGradientBoostingClassifier": boosting,
+        "CalibratedClassifierCV": sigmoid,
     },
     "_decision_to_onnx": {
-        LogisticRegression: linear,
-        LinearSVC: linear,
-        HistGradientBoostingClassifier: boosting_scores,
+        **dict.fromkeys(("LogisticRegression", "LinearSVC"), linear),
+        "HistGradientBoostingClassifier": boosting_scores,
     },
 }
