@@ -76,7 +76,7 @@ def _parse(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, order and type of an array, from its length and its header."""
     if HEADER.fullmatch(str(header[2:], "latin1")) is None:
         raise ValueError
-    return read_array_header_1_0(BytesIO(header), max_header_size=LONGEST)  # type: ignore[no-any-return]
+    return read_array_header_1_0(BytesIO(header), max_header_size=LONGEST)
 
 
 def read_array(name: str, data: Bytes, layout: Layout) -> NDArray[Any]:

@@ -157,7 +157,8 @@ class Schema:
 
     def _children(self, node: Node, where: str) -> Iterator[tuple[str, Any]]:
         """Yield the nodes inside a node, each with its place."""
-        loader, content = node["__loader__"], node.get("content")
+        loader: str = node["__loader__"]
+        content: Any = node.get("content")
         if "shape" in node:
             yield f"shape of {where}", node["shape"]
         if "key_types" in node:

@@ -26,13 +26,7 @@ from rejo._state import (
     require,
     sparse_rows,
 )
-from rejo.persistence._sklearn_state import (
-    CLASSES,
-    FEATURES,
-    features_of,
-    reals,
-    require_number,
-)
+from rejo.persistence._sklearn_state import CLASSES, FEATURES, features_of, reals, require_number
 
 # ---- LogisticRegression: NumPy only, which looks at the bounds ----------------------------------
 
@@ -48,13 +42,6 @@ LINEAR = {
 # ---- SVC: libsvm --------------------------------------------------------------------------------
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
-
-
-def _is_shape(value: Any, sizes: Any) -> bool:
-    pair = type(value) is tuple and len(value) == 2 and all(type(n) is int for n in value)
-    return pair and 0 < value[0] < 1 << 31 and value[1] == sizes["p"]
-
-
 SVC = {
     **FEATURES,
     **CLASSES,
@@ -65,7 +52,6 @@ SVC = {
     "_dual_coef_": either(floats("K-1", "n"), sparse_rows("K-1", "n")),
     "_intercept_": floats("pairs"),
     "_gamma": number(0),
-    "shape_fit_": Must("the shape of the training rows", _is_shape),
 }
 
 
@@ -82,14 +68,11 @@ def check_svc(model: Any) -> None:
     they are, and takes ``_n_support`` for the lengths of the runs of each class, so they sum to n.
     Sparse rows are merged by column: columns rise.
     """
-    require(
-        isinstance(model.kernel, str) and model.kernel in KERNELS,
-        model,
-        f"kernel is not one of {', '.join(KERNELS)}",
-    )
-    none = model.probability in (False, "deprecated")
+    fine = isinstance(model.kernel, str) and model.kernel in KERNELS
+    require(fine, model, f"kernel is not one of {', '.join(KERNELS)}")
     remedy = "Calibrate it, e.g. with CalibratedClassifierCV or ThresholdRejectClassifier"
-    require(none, model, f"a model file does not hold probability=True. {remedy}")
+    fine = model.probability in (False, "deprecated")
+    require(fine, model, f"a model file does not hold probability=True. {remedy}")
     require_number(model, "degree", 0, 1000)
     for name in ("coef0", "C", "tol", "cache_size"):
         require_number(model, name, -LARGEST, LARGEST)
@@ -103,7 +86,6 @@ def check_svc(model: Any) -> None:
         and (not issparse(dual) or dual.nnz == (K - 1) * n)
     )
     require(agree, model, "its support vectors and coefficients do not agree in number")
-    require((model.support_ < model.shape_fit_[0]).all(), model, "support_ exceeds shape_fit_")
 
 
 def restore_svc(model: Any) -> None:
