@@ -156,6 +156,7 @@ def check_member(member: Any) -> None:
     """There is a calibration of its kind for each score."""
     held, own = member.classes.tolist(), np.asarray(member.estimator.classes_).tolist()
     fine = len(own) >= 2 and all(name in held for name in own) and len(set(own)) == len(own)
+    fine = fine and held == sorted(held) and (len(held) > 2 or own == held)
     require(fine, member, "its classes do not agree")
     kind = _SigmoidCalibration if member.method == "sigmoid" else IsotonicRegression
     agree = len(member.calibrators) == (1 if len(held) == 2 else len(own)) and all(

@@ -134,7 +134,12 @@ def check_scaler(scaler: Any) -> None:
 
 NYSTROEM = {
     **FEATURES,
-    "components_": either(reals("m", "p"), sparse_rows("m", "p"), indices("m", "p", low=-(2**53))),
+    # Their third powers have squares that do not overflow.
+    "components_": either(
+        reals("m", "p", low=-1e30, high=1e30),
+        sparse_rows("m", "p", low=-1e30, high=1e30),
+        indices("m", "p", low=-(2**53)),
+    ),
     "normalization_": reals("m", "m"),
 }
 KERNELS = ("linear", "poly", "polynomial", "rbf", "sigmoid", "cosine")
