@@ -598,31 +598,6 @@ def unordered_cutoffs(edit):
     edit.array("cutoffs_", lambda t: np.array([1.0, 0.0]))
 
 
-@hostile("priced", "price that cannot be")
-def a_negative_price(edit):
-    edit.array("prices_", lambda prices: -prices)
-
-
-@hostile("priced", "price")
-def a_price_beyond_all_bounds(edit):
-    edit.array("prices_", lambda prices: prices * 1e300)
-
-
-@hostile("priced", "price that cannot be")
-def a_right_decision_with_a_price(edit):
-    edit.array("prices_", lambda prices: prices + 1)
-
-
-@hostile("priced", "prices_ is not")
-def prices_that_are_not_numbers(edit):
-    edit.array("prices_", lambda prices: prices * np.nan)
-
-
-@hostile("priced", "prices_ is not")
-def prices_of_other_classes(edit):
-    edit.array("prices_", lambda prices: prices[:-1])
-
-
 @hostile("priced", "rule")
 def a_rule_of_its_own(edit):
     edit.scalar("_rule", "mine")

@@ -243,7 +243,7 @@ def test_modes_that_no_file_holds_are_refused():
     refused("svc 2", "degree", degree=2**20)
     refused("nystroem", "kernel is not one of", kernel="chi2")
     refused("nystroem", "kernel_params", kernel_params={"gamma": 1.0})
-    refused("imputer", "indicator_", indicator_=0)
+    refused("imputer", "indicator_", indicator_=None)
     refused("imputer", "add_indicator", add_indicator=True)
     refused("imputer", "missing_values", missing_values=-1)
     refused("boosting 2", "TableEncoder", _preprocessor=0)

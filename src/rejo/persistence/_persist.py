@@ -116,8 +116,9 @@ def save(
         )
         members = {HEADER: header, **members}  # the header first, for people who look inside
         read_header(members)
+        data = pack(members)
     with WholeFile(path, overwrite=overwrite) as file:
-        file.write(pack(members))
+        file.write(data)
     needed = memory_needed(members)
     if needed > MAX_BYTES:
         warnings.warn(

@@ -1,10 +1,10 @@
 """What the checks of scikit-learn's classes share: parameters, features and numbers.
 
 The modules ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees`` say of each class which
-attributes a file keeps, and what each must be.  The check of a class says
-which of them compiled code takes as an index, a size or a pointer.  What follows from parameters or
-other attributes is not kept, but computed again by the class's ``restore`` function.  Docstrings
-of both are part of the guide: they stand in its table of classes.
+attributes a file keeps, and what each must be.  The check of a class says which of them compiled
+code takes as an index, a size or a pointer.  What follows from parameters or other attributes is
+not kept, but computed again by the class's ``restore`` function.  Docstrings of both are part of
+the guide: they stand in its table of classes.
 """
 
 from dataclasses import replace
@@ -29,16 +29,6 @@ def reals(*shape: Size, low: float = -LARGEST, high: float = LARGEST) -> Must:
     double = floats(*shape, low=low, high=high)
     words = double.words.replace("float64", "float64 or float32", 1)
     return replace(either(double, single), words=words)
-
-
-def none(remedy: str = "") -> Must:
-    """Return what must be ``None`` because a file does not hold the alternative."""
-    return Must(f"none. {remedy}".rstrip(". "), lambda value, sizes: value is None)
-
-
-def truth() -> Must:
-    """Return what must be true or false, of Python or of NumPy."""
-    return Must("true or false", lambda value, sizes: isinstance(value, (bool, np.bool_)))
 
 
 def require_number(

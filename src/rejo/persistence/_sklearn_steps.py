@@ -16,6 +16,7 @@ from rejo._state import (
     Must,
     count,
     either,
+    flag,
     indices,
     is_fitted,
     maybe,
@@ -29,10 +30,8 @@ from rejo.persistence._sklearn_state import (
     LEAST,
     features_of,
     is_nan,
-    none,
     reals,
     require_number,
-    truth,
 )
 
 # ---- Pipeline and FrozenEstimator: no state of their own ----------------------------------------
@@ -97,7 +96,6 @@ def _is_statistics(value: Any, sizes: Any) -> bool:
 IMPUTER = {
     **FEATURES,
     "statistics_": Must("a number for each feature, NaN if it had none", _is_statistics),
-    "indicator_": none(),
 }
 
 
@@ -110,8 +108,9 @@ def check_imputer(imputer: Any) -> None:
 
 
 def restore_imputer(imputer: Any) -> None:
-    """Set the types of the data and of what fills them."""
+    """Set the types of the data and of what fills them, and that gaps are not told apart."""
     imputer._fit_dtype = imputer._fill_dtype = imputer.statistics_.dtype
+    imputer.indicator_ = None
 
 
 STANDARD = {
@@ -169,6 +168,6 @@ def _is_seed(value: Any, sizes: Any) -> bool:
 
 FOLDS = {
     "n_splits": count(2, 1 << 20),
-    "shuffle": truth(),
+    "shuffle": flag(),
     "random_state": Must("a whole number or none", _is_seed),
 }

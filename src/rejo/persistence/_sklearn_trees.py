@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
 from rejo._state import LARGEST, SHARED, Must, each, floats, is_tree, part, require
-from rejo.persistence._sklearn_state import CLASSES, FEATURES, none
+from rejo.persistence._sklearn_state import CLASSES, FEATURES
 
 ENCODE_BEFORE = "Encode categories before the model, e.g. with rejo.tables.TableEncoder"
 
@@ -131,7 +131,7 @@ def restore_predictor(predictor: Any) -> None:
 BOOSTING = {
     **FEATURES,
     **CLASSES,
-    "_preprocessor": none(ENCODE_BEFORE),
+    "_preprocessor": Must(f"none. {ENCODE_BEFORE}", lambda value, sizes: value is None),
     "_baseline_prediction": floats(1, "scores"),
     "_predictors": each(each(part(TreePredictor), "scores")),
 }

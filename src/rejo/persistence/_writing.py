@@ -22,7 +22,6 @@ ALTERNATIVES = {  # to types that cannot be saved, by a part of their names or p
     "cost_of is a": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
     "kernel is a": "Use a kernel by name, or kernel='precomputed' with your own matrix",
     "_preprocessor": "Encode categories before the model, e.g. with rejo.tables.TableEncoder",
-    "MissingIndicator": "Use add_indicator=False",
     "SearchCV": "Fit with the best parameters that the search found",
     "xgboost": BOOSTER,
     "lightgbm": BOOSTER,
