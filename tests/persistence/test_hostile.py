@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import random
+import struct
 import subprocess
 import sys
 import zipfile
@@ -237,6 +238,32 @@ def overlapping_members(edit):
                 setattr(copy, name, getattr(first, name))
             archive.filelist.append(copy)
     return buffer.getvalue()
+
+
+@hostile("linear", "directory")
+def second_directory_of_a_larger_file(edit):
+    """Python would read this one, of a size that nobody has checked, in place of the other."""
+    data = bytes(edit)
+    size, start = struct.unpack("<2I", data[-10:-2])
+    record = struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, start)
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, len(data) - 22, 1)
+    return data[:-22] + record + locator + data[-22:]
+
+
+@hostile("linear", "directory")
+def names_that_make_the_directory_long(edit):
+    return zipped([*members_of(edit).items(), ("9" * 60_000 + ".npy", b"")])
+
+
+@hostile("linear", "directory")
+def member_that_says_something_else_than_the_directory(edit):
+    return bytes(edit).replace(b"schema.json", b"schemb.json", 1)
+
+
+@hostile("linear", "directory")
+def bytes_between_members_and_directory(edit):
+    data, place = bytes(edit), bytes(edit).index(b"PK\1\2")
+    return data[:place] + b"more" + data[place:]
 
 
 @hostile("linear", "two members schema.json")
