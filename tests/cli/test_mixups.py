@@ -41,6 +41,12 @@ def test_a_damaged_model(refused, model, cases, folder):
         assert caught.value.remedy
 
 
+ENCODERS = [
+    "sklearn.compose._column_transformer.ColumnTransformer",
+    "sklearn.preprocessing._encoders.OneHotEncoder",
+]
+
+
 @pytest.mark.parametrize("columns", [["age", "job"], ["age", "income"]])
 def test_a_model_that_does_not_say_how_to_read_a_table(refused, run, table, cases, columns):
     """It was fitted on words without a table encoder, or on an array without names."""
@@ -48,12 +54,14 @@ def test_a_model_that_does_not_say_how_to_read_a_table(refused, run, table, case
     X, y = frame[columns], frame["grade"]
     if "job" in columns:
         encoder = make_column_transformer((OneHotEncoder(), ["job"]), (StandardScaler(), ["age"]))
-        save(make_pipeline(encoder, RejoLinear()).fit(X, y), "odd.rejo")
+        model = make_pipeline(encoder, RejoLinear()).fit(X, y)
+        save(model, "odd.rejo", trusted=ENCODERS)
         save(make_pipeline(TableEncoder(), RejoLinear()).fit(X, y), "fine.rejo")
     else:
         save(RejoLinear().fit(X.to_numpy(), y), "odd.rejo")
         save(RejoLinear().fit(X, y), "fine.rejo")
-    assert "TableEncoder" in refused(2, "predict", "odd.rejo", cases)
+    line = refused(2, "predict", "odd.rejo", cases, "--trusted", ",".join(ENCODERS))
+    assert "TableEncoder" in line
     assert run("predict", "fine.rejo", cases, "-o", "out.csv")[0] == 0
 
 

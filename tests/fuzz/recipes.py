@@ -21,7 +21,7 @@ from scipy import sparse
 
 from rejo.persistence import ModelFileError, save
 from tests.fuzz.bombs import BOMBS
-from tests.fuzz.files import Edit, scalar, sequence
+from tests.fuzz.files import Edit, scalar
 from tests.fuzz.limits import Attempt, attempt_all
 from tests.fuzz.probe import REFUSED, Cases, Verdict, cases_for, probe
 from tests.fuzz.stock import file_of
@@ -69,45 +69,6 @@ def try_in_memory(model: Any, change: Any, path: Path, cases: list[Cases]) -> Ve
     except ModelFileError as error:
         return Verdict(REFUSED, str(error).partition(": ")[2])
     return probe(path, cases)
-
-
-# ---- encoders --------------------------------------------------------------------------------
-
-
-@in_memory("step_9_onehotencoder")
-def widths_of_one_hot_columns_with_the_right_sum(model: Any) -> None:
-    encoder = model.steps[0][1]
-    first, *rest = encoder._n_features_outs
-    encoder._n_features_outs = [HUGE, *rest[:-1], rest[-1] + first - HUGE]
-
-
-@in_file("step_9_onehotencoder")
-def widths_of_one_hot_columns_with_the_sum_of_all(edit: Edit) -> None:
-    widths = sequence("list", [scalar(str(n)) for n in (HUGE, 3, 6 - HUGE)])
-    edit.give("OneHotEncoder", "_n_features_outs", widths)
-
-
-@in_file("columns")
-def widths_of_one_hot_columns_in_a_column_transformer(edit: Edit) -> None:
-    edit.give("OneHotEncoder", "_n_features_outs", sequence("list", [scalar(str(-HUGE))]))
-
-
-@in_memory("step_11_onehotencoder")
-def one_hot_index_that_is_dropped_beyond_the_categories(model: Any) -> None:
-    encoder = model.steps[0][1]
-    encoder._drop_idx_after_grouping = np.array([HUGE, 0, 0], dtype=object)
-    encoder.drop_idx_ = encoder._drop_idx_after_grouping
-
-
-@in_memory("step_10_onehotencoder")
-def rare_categories_beyond_all_categories(model: Any) -> None:
-    encoder = model.steps[0][1]
-    encoder._default_to_infrequent_mappings = [np.array([HUGE] * 3)] * 3
-
-
-@in_memory("step_12_ordinalencoder")
-def missing_categories_beyond_all_categories(model: Any) -> None:
-    model.steps[0][1]._missing_indices = {0: HUGE, 1: -HUGE}
 
 
 # ---- trees -----------------------------------------------------------------------------------
@@ -226,14 +187,14 @@ def sparse_basis_with_decreasing_pointers(model: Any) -> None:
 # ---- what takes memory, time or processes ----------------------------------------------------
 
 
-@in_memory("columns")
-def processes_of_a_column_transformer(model: Any) -> None:
-    model.steps[0][1].n_jobs = 12
+@in_memory("forest")
+def processes_of_a_forest(model: Any) -> None:
+    model.estimator_.n_jobs = 12
 
 
-@in_file("columns")
-def processes_of_a_column_transformer_again(edit: Edit) -> None:
-    edit.give("ColumnTransformer", "n_jobs", scalar("12"))
+@in_file("forest")
+def processes_of_a_forest_again(edit: Edit) -> None:
+    edit.give("RandomForestClassifier", "n_jobs", scalar("12"))
 
 
 @in_memory("blend")
@@ -248,19 +209,7 @@ def processes_of_a_search(model: Any) -> None:
     model.n_jobs = 12
 
 
-@in_memory("step_4_polynomialfeatures")
-def powers_of_a_high_degree(model: Any) -> None:
-    model.steps[0][1]._max_degree = 2**40
-
-
-@in_memory("poly_sparse")
-def powers_of_a_high_degree_of_a_sparse_matrix(model: Any) -> None:
-    step = model.steps[0][1]
-    step._max_degree = step.degree = 200
-    step._n_out_full = step.n_output_features_ = 10**7
-
-
-@in_memory("step_6_nystroem")
+@in_memory("step_1_nystroem")
 def kernel_of_another_size(model: Any) -> None:
     model.steps[0][1].components_ = np.zeros((10, 0))
 

@@ -25,8 +25,7 @@ HARMLESS = ("refused", "predicted")
 # One of each kind: a container, an array, the tree's JSON, compiled code, memory, processes.
 FEW = (
     "huge_array_header", "matrix_with_indices_outside", "overlapping_members", "deep_nesting",
-    "doubling", "colliding_integers", "kernel_of_another_size", "powers_of_a_high_degree",
-    "processes_of_a_search",
+    "doubling", "colliding_integers", "kernel_of_another_size", "processes_of_a_search",
 )  # fmt: skip
 
 

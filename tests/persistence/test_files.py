@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
+    ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -28,8 +30,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PolynomialFeatures,
     SplineTransformer,
     StandardScaler,
 )
@@ -57,7 +61,7 @@ from rejo.persistence import (
     open_file,
     save,
 )
-from rejo.persistence._container import memory_needed, pack, unpack
+from rejo.persistence._container import memory_needed, unpack
 from rejo.persistence._trusted import OWN
 from rejo.selection import RejectClassifierCV
 from rejo.tables import TableEncoder
@@ -70,7 +74,7 @@ BLEND = BlendClassifier(
         ("kernel", make_pipeline(Nystroem(n_components=9, random_state=0), LogisticRegression())),
         ("boosting", HistGradientBoostingClassifier(max_iter=5)),
         ("forest", RandomForestClassifier(5, min_samples_leaf=3, random_state=0)),
-        ("unused", GaussianNB()),
+        ("unused", make_pipeline(StandardScaler(), LogisticRegression())),
     ],
     weights=[2, 2, 2, 2, 1, 1, 0],
     cv=2,
@@ -78,7 +82,7 @@ BLEND = BlendClassifier(
 
 MODELS = {
     "threshold": ThresholdRejectClassifier(LogisticRegression()),
-    "threshold sigmoid": ThresholdRejectClassifier(LinearSVC(), cv=StratifiedKFold(3)),
+    "threshold sigmoid": ThresholdRejectClassifier(SVC(kernel="linear"), cv=StratifiedKFold(3)),
     "blend": ThresholdRejectClassifier(BLEND),
 }
 
@@ -122,10 +126,9 @@ def test_ordered_classes(model, ordered, path):
 def test_classes_of_strings_and_columns_with_names(data, path):
     pd = pytest.importorskip("pandas")
     X, y = data
-    frame = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 0, "red", "blue")})
+    frame = pd.DataFrame({"size": X[:, 0], "age": X[:, 1]})
     labels = pd.Categorical(np.array(["good", "bad"])[y], categories=["good", "bad"], ordered=True)
-    columns = [("n", StandardScaler(), ["size"]), ("c", OneHotEncoder(), ["colour"])]
-    model = make_pipeline(ColumnTransformer(columns), RejoSVC()).fit(frame, labels)
+    model = make_pipeline(StandardScaler(), RejoSVC()).fit(frame, labels)
     save(model, path, X=frame, y=labels)
     np.testing.assert_array_equal(load(path).predict(frame), model.predict(frame))
     assert inspect(path).classes == ["good", "bad"]
@@ -185,7 +188,7 @@ def test_prices_are_said_in_words(n_classes, data, path):
     X, _ = data
     y = np.arange(len(X)) % n_classes
     prices = np.column_stack([5000 * (1 - np.eye(n_classes)), np.full(n_classes, 12.5)])
-    save(ThresholdRejectClassifier(GaussianNB(), cost_of=prices).fit(X, y), path)
+    save(ThresholdRejectClassifier(LogisticRegression(), cost_of=prices).fit(X, y), path)
     said = str(inspect(path))
     if n_classes > 5:
         assert "errors cost 5,000 to 5,000, reviews 12.5 to 12.5" in said
@@ -237,7 +240,7 @@ def test_a_model_by_posteriors_keeps_nothing_of_each_training_case(name, target,
 @pytest.mark.parametrize("kind", ["frame", "path"])
 def test_prices_in_a_form_that_no_file_holds_are_named(kind, data, path):
     pd = pytest.importorskip("pandas")
-    model = ThresholdRejectClassifier(GaussianNB()).fit(*data)
+    model = ThresholdRejectClassifier(LogisticRegression()).fit(*data)
     model = model.at(cost_of=[[0, 5, 1], [3, 0, 1]])
     model.cost_of = pd.DataFrame(model.prices_) if kind == "frame" else Path("prices.csv")
     with pytest.raises(ModelFileError, match="cost_of is a"):
@@ -393,7 +396,6 @@ def double(A, B):
     [
         (RejoSVC(kernel=double), "kernel is a"),
         (make_pipeline(SplineTransformer(), RejoLinear()), "SplineTransformer"),
-        (make_pipeline(FunctionTransformer(), RejoLinear()), "double"),
         (LogisticRegression(), "LogisticRegression"),
         (GridSearchCV(RejoLinear(), {"C": [1.0]}, cv=2), "best_estimator_"),
         (Pipeline([("a", RejoLinear())]), "memory=None"),
@@ -407,8 +409,6 @@ def test_save_refuses_what_load_would_not_open(model, message, data, path):
     model.fit(X, y)
     if message.startswith("memory"):
         model.memory = "cache"
-    if message.startswith("double"):
-        model[0].func = double
     with pytest.raises(ModelFileError, match=message) as error:
         save(model, path)
     assert str(error.value).startswith(f"{path}: not saved: ")
@@ -416,19 +416,42 @@ def test_save_refuses_what_load_would_not_open(model, message, data, path):
     assert os.listdir(path.parent) == []
 
 
-def test_a_remedy_names_what_can_be_trusted(data, path):
-    """A class on the list, too: with a function, it is not checked."""
-    X, y = np.abs(data[0]), data[1]
-    model = make_pipeline(FunctionTransformer(np.log1p), RejoLinear()).fit(X, y)
-    trusted = []
-    for _ in range(2):
-        with pytest.raises(ModelFileError, match="name in trusted") as error:
-            save(model, path, trusted=trusted)
-        trusted += re.findall(r"name in trusted\S* (?:also )?([\w.]*\w)", str(error.value))
-    save(model, path, trusted=trusted)
-    np.testing.assert_array_equal(load(path, trusted=trusted).predict(X), model.predict(X))
-    with pytest.raises(ModelFileError, match="FunctionTransformer"):
-        load(path, trusted=[name for name in trusted if name.endswith("log1p")])
+def of_words(step):
+    """A model of a column of words and two of numbers."""
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = make_column_transformer(
+        (step, ["colour"]), (numbers, ["size"]), remainder="passthrough"
+    )
+    return make_pipeline(columns, RejoLinear())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(FunctionTransformer(np.arcsinh), RejoLinear()),
+        make_pipeline(MinMaxScaler(), PolynomialFeatures(), RejoLinear()),
+        of_words(OneHotEncoder(min_frequency=3, handle_unknown="infrequent_if_exist")),
+        of_words(OrdinalEncoder()),
+        ThresholdRejectClassifier(LinearSVC()),
+        ThresholdRejectClassifier(GaussianNB()),
+        ThresholdRejectClassifier(ExtraTreesClassifier(3)),
+    ],
+    ids=["function", "polynomial", "one hot", "ordinal", "linear svc", "bayes", "extra trees"],
+)
+def test_a_remedy_names_what_can_be_trusted(model, data, path):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    if "colour" in repr(model):
+        words = np.where(X[:, 1] > 0, "red", "blue")
+        X = pd.DataFrame({"size": X[:, 0], "colour": words, "age": X[:, 1]})
+    model.fit(X, y)
+    with pytest.raises(ModelFileError, match="name in trusted") as error:
+        save(model, path)
+    names = re.search(r"name in trusted: (.*?)\. rejo", str(error.value))[1].split(", ")
+    save(model, path, trusted=names)
+    np.testing.assert_array_equal(load(path, trusted=names).predict(X), model.predict(X))
+    with pytest.raises(ModelFileError, match="not a trusted type"):
+        load(path, trusted=names[1:])
 
 
 def test_a_class_on_the_list_may_be_trusted(data, path):
@@ -743,14 +766,8 @@ def test_estimators_are_not_nested_without_end(data, path):
 
 
 def test_a_file_of_very_many_members_is_refused(path):
-    path.write_bytes(pack({f"{i}.npy": b"" for i in range(100_001)}))
+    with zipfile.ZipFile(path, "w") as archive:
+        for i in range(65_535):
+            archive.writestr(zipfile.ZipInfo(f"{i}.npy"), b"")
     with pytest.raises(ModelFileError, match="members"):
         load(path)
-
-
-def test_encoders_have_no_more_categories_than_columns(data, path):
-    X, y = data
-    model = make_pipeline(OrdinalEncoder(), RejoLinear()).fit(X[:, :1].round(1), y)
-    model[0].categories_ = [np.arange(100_001.0)]
-    with pytest.raises(ModelFileError, match="categories_"):
-        save(model, path)

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import random
+import struct
 import subprocess
 import sys
 import zipfile
@@ -239,6 +240,32 @@ def overlapping_members(edit):
     return buffer.getvalue()
 
 
+@hostile("linear", "directory")
+def second_directory_of_a_larger_file(edit):
+    """Python would read this one, of a size that nobody has checked, in place of the other."""
+    data = bytes(edit)
+    size, start = struct.unpack("<2I", data[-10:-2])
+    record = struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, start)
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, len(data) - 22, 1)
+    return data[:-22] + record + locator + data[-22:]
+
+
+@hostile("linear", "directory")
+def names_that_make_the_directory_long(edit):
+    return zipped([*members_of(edit).items(), ("9" * 60_000 + ".npy", b"")])
+
+
+@hostile("linear", "directory")
+def member_that_says_something_else_than_the_directory(edit):
+    return bytes(edit).replace(b"schema.json", b"schemb.json", 1)
+
+
+@hostile("linear", "directory")
+def bytes_between_members_and_directory(edit):
+    data, place = bytes(edit), bytes(edit).index(b"PK\1\2")
+    return data[:place] + b"more" + data[place:]
+
+
 @hostile("linear", "two members schema.json")
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def duplicate_names(edit):
@@ -416,7 +443,7 @@ def deep_tree(edit):
     edit.replace("verbose", **node)
 
 
-@hostile("linear", "keys of a dict")
+@hostile("linear", "dict of names")
 def keys_that_are_called(edit):
     keys = edit.schema["content"]["key_types"]["content"]
     keys[0] = {**keys[0], "__class__": "bool", "__id__": 10**6}
@@ -476,7 +503,7 @@ def bomb_in_a_sparse_matrix(edit):
     edit.members[edit.node("_basis")["file"]] = buffer.getvalue()
 
 
-@hostile("sparse", "unusual way")
+@hostile("sparse", "directory")
 def pickle_in_a_sparse_matrix(edit):
     buffer = io.BytesIO()
     objects = np.array([Bomb()], dtype=object)
@@ -596,31 +623,6 @@ def layers_that_do_not_fit(edit):
 @hostile("score", "rising order")
 def unordered_cutoffs(edit):
     edit.array("cutoffs_", lambda t: np.array([1.0, 0.0]))
-
-
-@hostile("priced", "price that cannot be")
-def a_negative_price(edit):
-    edit.array("prices_", lambda prices: -prices)
-
-
-@hostile("priced", "price")
-def a_price_beyond_all_bounds(edit):
-    edit.array("prices_", lambda prices: prices * 1e300)
-
-
-@hostile("priced", "price that cannot be")
-def a_right_decision_with_a_price(edit):
-    edit.array("prices_", lambda prices: prices + 1)
-
-
-@hostile("priced", "prices_ is not")
-def prices_that_are_not_numbers(edit):
-    edit.array("prices_", lambda prices: prices * np.nan)
-
-
-@hostile("priced", "prices_ is not")
-def prices_of_other_classes(edit):
-    edit.array("prices_", lambda prices: prices[:-1])
 
 
 @hostile("priced", "rule")

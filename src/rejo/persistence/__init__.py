@@ -12,13 +12,14 @@ scikit-learn's classes there is one table, ``_sklearn``.
 
 The modules, in the order to read them: ``_persist`` (save, load, inspect), ``_container`` (the zip
 file), ``_trusted`` (the list of types), ``_schema`` and ``_arrays`` (checks before building),
-``_building``, ``_parts`` and ``_trial`` (checks after), ``_writing`` (what is saved), ``_sklearn``
-with ``_sklearn_state``, ``_sklearn_pipelines``, ``_sklearn_steps``, ``_sklearn_models``,
-``_sklearn_trees`` and ``_sklearn_onnx``, ``_header``, ``_training_rows`` (training rows in a
-file); and ``_onnx``, the export to other runtimes.
+``_building``, ``_parts`` (checks after), ``_writing`` (what is saved), ``_sklearn`` with
+``_sklearn_state``, ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees``, ``_header`` and
+``_description`` (what ``inspect`` says); and ``_onnx`` with ``_sklearn_onnx`` and ``_trees_onnx``,
+the export to other runtimes.
 """
 
-from rejo.persistence._header import ModelFile, data_hash
+from rejo.persistence._description import ModelFile
+from rejo.persistence._header import data_hash
 from rejo.persistence._onnx import to_onnx
 from rejo.persistence._persist import inspect, load, open_file, save
 from rejo.persistence._refusals import ModelFileError

@@ -2,7 +2,8 @@
 
 Of all that a zip file may be, this reads the plainest form, which :func:`pack` writes: members one
 after the other without gaps, stored and not compressed, then a directory that says the same once
-more.  So nothing grows when it is read, and every other zip program can open the file too.
+more.  So nothing grows when it is read, and every other zip program can open the file too.  Python
+reads the directory, once its size has been checked.
 """
 
 import hashlib
@@ -11,8 +12,10 @@ import re
 import struct
 import zlib
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from rejo.persistence._refusals import AGAIN, ORIGIN, ModelFileError, ensure, first_line
 
@@ -22,7 +25,7 @@ HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
 MAX_HEADER = 1 << 20
 MAX_BYTES = 1 << 28
-MOST_MEMBERS = 100_000
+MOST_MEMBERS = 65_534  # with more, a zip file has another form
 PIECE = 1 << 20
 
 # What opening a file takes, in bytes: each of its bytes is read, and becomes a byte of an array;
@@ -31,10 +34,10 @@ PIECE = 1 << 20
 # its key, a pair while the dict is made, and up to twice the place in the dict.
 COPIES, TEXT_COPIES, VALUE_BYTES, MEMBER_BYTES = 2, 6, 280, 1000
 
-LOCAL = struct.Struct("<4s5H3I2H")
-CENTRAL = struct.Struct("<4s6H3I5H2I")
+LOCAL, CENTRAL = 30, 46  # bytes before a member and of its entry in the directory, and its name
+LONGEST = 24  # name of a member
 END = struct.Struct("<4s4H2IH")
-DATE = 0x21  # 1980-01-01: the same members give the same bytes
+DIRECTORY = "the directory of the file does not agree with its members"
 
 
 def read_file(path: Path, max_bytes: int) -> bytes:
@@ -85,65 +88,44 @@ def read_zip(data: Bytes, allowed: re.Pattern[str]) -> dict[str, Bytes]:
 
     Dates, permissions and the system that wrote it do not matter.
     """
-    data = memoryview(data)
     members: dict[str, Bytes] = {}
-    places: list[tuple[str, int, int]] = []  # name, checksum, offset
-    at = 0
-    while data[at : at + 4] == b"PK\x03\x04":
-        name, crc, start, size = _read_local(data, at)
+    view, at = memoryview(data), 0
+    for info in _directory(data):
+        name = info.filename
         problem = f"the file has a member {name[:80]!r}, which no model file has"
         ensure(allowed.fullmatch(name), problem, remedy=ORIGIN)
         ensure(name not in members, f"the file has two members {name}")
-        ensure(len(members) < MOST_MEMBERS, f"the file has more than {MOST_MEMBERS} members")
-        member = data[start : start + size]
-        fine = len(member) == size and zlib.crc32(member) == crc
-        ensure(fine, f"member {name} is damaged: its checksum or its length is wrong")
+        ensure(not info.flag_bits & 1, f"member {name} is encrypted", remedy=ORIGIN)
+        ensure(info.compress_type == ZIP_STORED, f"member {name} is compressed", remedy=ORIGIN)
+        start = at + LOCAL + len(name)
+        fine = info.header_offset == at and view[at:start] == info.FileHeader(zip64=False)
+        ensure(fine and info.flag_bits == 0 and not info.extra, DIRECTORY)
+        member, at = view[start : start + info.file_size], start + info.file_size
+        whole = len(member) == info.file_size and zlib.crc32(member) == info.CRC
+        ensure(whole, f"member {name} is damaged: its checksum or its length is wrong")
         members[name] = member
-        places.append((name, crc, at))
-        at = start + size
-    if not members:
-        raise ModelFileError(f"not a model file: {_guess(data)}", remedy=ORIGIN if data else AGAIN)
-    for name, crc, offset in places:
-        at = _check_entry(data, at, name, crc, len(members[name]), offset)
-    _check_end(data, at, len(places))
+    fine = at + sum(CENTRAL + len(name) for name in members) == len(data) - END.size
+    ensure(fine, DIRECTORY)
     return members
 
 
-def _read_local(data: Bytes, at: int) -> tuple[str, int, int, int]:
-    """Name, checksum, start and size of the member at a place."""
-    ensure(len(data) >= at + LOCAL.size, "the file ends too early")
-    _, _, flags, method, _, _, crc, packed, size, n_name, n_extra = LOCAL.unpack_from(data, at)
-    start = at + LOCAL.size + n_name
-    name = str(data[at + LOCAL.size : start], "latin1")
-    ensure(not flags & 1, f"member {name[:80]!r} is encrypted", remedy=ORIGIN)
-    ensure(method == 0, f"member {name[:80]!r} is compressed", remedy=ORIGIN)
-    plain = flags == 0 and n_extra == 0 and packed == size
-    ensure(plain, f"member {name[:80]!r} is packed in an unusual way", remedy=ORIGIN)
-    return name, crc, start, size
-
-
-def _check_entry(data: Bytes, at: int, name: str, crc: int, size: int, offset: int) -> int:
-    """Check that the directory says of a member what the member says; return the next place."""
-    fine = len(data) >= at + CENTRAL.size
-    if fine:
-        mark, _, _, flags, method, _, _, *rest = CENTRAL.unpack_from(data, at)
-        crc_again, packed, full, n_name, n_extra, n_comment, disk, _, _, place = rest
-        start = at + CENTRAL.size
-        fine = (mark, flags, method, n_extra, n_comment, disk) == (b"PK\x01\x02", 0, 0, 0, 0, 0)
-        fine = fine and (crc_again, packed, full, place) == (crc, size, size, offset)
-        fine = fine and data[start : start + n_name] == name.encode("latin1")
-        at = start + n_name
-    ensure(fine, "the directory of the file does not agree with its members", remedy=AGAIN)
-    return at
-
-
-def _check_end(data: Bytes, at: int, n: int) -> None:
-    fine = len(data) == at + END.size
-    if fine:
-        mark, disk, first, here, total, size, start, comment = END.unpack_from(data, at)
-        fine = (mark, disk, first, comment) == (b"PK\x05\x06", 0, 0, 0)
-        fine = fine and here == total == n & 0xFFFF and start + size == at
-    ensure(fine, "the directory of the file does not agree with its members", remedy=AGAIN)
+def _directory(data: Bytes) -> list[ZipInfo]:
+    """Return what the directory says, which is no longer than the names of members need."""
+    start = data[:4]
+    if start != b"PK\x03\x04":
+        raise ModelFileError(f"not a model file: {_guess(data)}", remedy=ORIGIN if data else AGAIN)
+    ensure(len(data) >= END.size, DIRECTORY)
+    mark, _, _, _, count, size, _, comment = END.unpack_from(data, len(data) - END.size)
+    # Python looks here for a second directory, of larger files.
+    larger = data[-END.size - 20 : -END.size][:4] == b"PK\x06\x07"
+    ensure((mark, comment, larger) == (b"PK\x05\x06", 0, False), DIRECTORY)
+    ensure(count <= MOST_MEMBERS, f"the file has more than {MOST_MEMBERS} members")
+    ensure(size <= count * (CENTRAL + LONGEST), DIRECTORY)
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            return archive.infolist()
+    except (BadZipFile, ValueError, NotImplementedError):
+        raise ModelFileError(DIRECTORY) from None
 
 
 def _guess(data: Bytes) -> str:
@@ -154,21 +136,16 @@ def _guess(data: Bytes) -> str:
 
 def pack(members: Mapping[str, bytes]) -> bytes:
     """Return a zip file; the same members give the same bytes."""
-    pieces, directory, at = [], [], 0
-    for name, data in members.items():
-        text, crc, size = name.encode("ascii"), zlib.crc32(data), len(data)
-        if at + size >= 1 << 32:
-            raise ModelFileError("the model has more than 4 GB")
-        head = (20, 0, 0, 0, DATE, crc, size, size, len(text), 0)
-        pieces += [LOCAL.pack(b"PK\x03\x04", *head), text, data]
-        # Written by a Unix system; only the owner may read what is extracted.
-        entry = CENTRAL.pack(b"PK\x01\x02", 0x314, *head, 0, 0, 0, 0o100600 << 16, at)
-        directory += [entry, text]
-        at += LOCAL.size + len(text) + size
-    tail = b"".join(directory)
-    n = len(members) & 0xFFFF
-    end = END.pack(b"PK\x05\x06", 0, 0, n, n, len(tail), at, 0)
-    return b"".join([*pieces, tail, end])
+    ensure(len(members) <= MOST_MEMBERS, f"the model has more than {MOST_MEMBERS} arrays")
+    ensure(sum(map(len, members.values())) < 2e9, "the model has more than 2 GB")
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", allowZip64=False) as archive:
+        for name, data in members.items():
+            info = ZipInfo(name)  # of 1980-01-01
+            # As a Unix system writes it; only the owner may read what is extracted.
+            info.create_system, info.external_attr = 3, 0o100600 << 16
+            archive.writestr(info, data)
+    return buffer.getvalue()
 
 
 def payload_hash(members: Mapping[str, Bytes]) -> str:

@@ -16,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 import rejo
 from rejo._io import WholeFile
+from rejo._state import STORABLE
 from rejo.decisions import TIE
 from rejo.estimators import RejectClassifier, final_classifier
 from rejo.persistence._container import check_free
 from rejo.persistence._header import plain
+from rejo.persistence._sklearn_onnx import SKLEARN
 from rejo.persistence._trees_onnx import boosted
-from rejo.persistence._trusted import KNOWN, OWN, known
+from rejo.persistence._trusted import type_name_of
 
 OPSETS = {"": 17, "ai.onnx.ml": 5}  # the second one has trees in double precision
 IR = 8
@@ -122,19 +124,21 @@ class _Graph:
         if part is None or (isinstance(part, str) and part == "passthrough"):
             return X
         what = "a model" if hasattr(part, "predict") else "a step of a pipeline"
-        return self._said(part, "onnx", what)(part, self, X)
+        return self._said(part, "_to_onnx", what)(part, self, X)
 
     def posteriors(self, part: Any, X: str, labels: Any = None) -> str:
         """Add the posteriors (n, K) of a fitted classifier, in the order of the labels."""
         part, X = self._before(part, X)
-        p = self._said(part, "posteriors", "a classifier with posteriors")(part, self, X)
+        add = self._said(part, "_posteriors_to_onnx", "a classifier with posteriors")
+        p = add(part, self, X)
         columns = [] if labels is None else _columns(part, labels)
         return p if columns == sorted(columns) else self.add("Gather", p, np.array(columns), axis=1)
 
     def decision(self, part: Any, X: str, labels: Any) -> str:
         """Add the scores of ``decision_function``: (n, 1) for two labels, else (n, K)."""
         part, X = self._before(part, X)
-        f = self._said(part, "decision", "a classifier with scores to calibrate")(part, self, X)
+        add = self._said(part, "_decision_to_onnx", "a classifier with scores to calibrate")
+        f = add(part, self, X)
         columns = _columns(part, labels)
         if columns == sorted(columns):
             return f
@@ -152,7 +156,9 @@ class _Graph:
         return part, X
 
     def _said(self, part: Any, way: str, what: str) -> Any:
-        function = getattr(known(part), way, None)
+        function = getattr(STORABLE.get(type_name_of(part)), way, None)
+        if type(part).__module__.startswith("sklearn."):
+            function = SKLEARN[way].get(type(part).__name__)
         if function is None:
             raise _unsupported(part, what, way)
         return function
@@ -314,10 +320,9 @@ def _columns(part: Any, labels: Any) -> list[int]:
     return [classes.index(label) for label in labels.tolist()]
 
 
-def _unsupported(part: Any, what: str, way: str = "onnx") -> TypeError:
-    able = [name.rpartition(".")[2] for name, said in KNOWN.items()
-            if getattr(said, way) is not None
-            and (way != "onnx" or (name in OWN) == (what == "a model"))]  # fmt: skip
-    names = ", ".join(sorted(name.lstrip("_") for name in able))
-    names += " or a pipeline" if what == "a model" else ""
+def _unsupported(part: Any, what: str, way: str = "_to_onnx") -> TypeError:
+    own = [cls.__name__ for cls in STORABLE.values() if hasattr(cls, way)]
+    able = [] if what == "a step of a pipeline" else own
+    able += [] if what == "a model" else SKLEARN[way]
+    names = ", ".join(sorted(able)) + (" or a pipeline" if what == "a model" else "")
     return TypeError(f"to_onnx cannot export {type(part).__name__} as {what}: use {names}.")

@@ -62,31 +62,34 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
             vars(part).update({k: v for k, v in IGNORED.items() if vars(part).get(k)})
             if vars(part).get("copy") is False:  # it would write into the caller's data
                 vars(part)["copy"] = True
-    trusted = {id(part) for part in everything if type_name_of(part) in asked}
-    parts = [part for part in everything if known(part) is not None]
+    parts = [
+        part for part in everything if known(part) is not None and not _is_vouched(part, asked)
+    ]
     for part in parts:
-        if id(part) not in trusted:
-            _check_names(part)  # before anything calls a method
+        _check_names(part)  # before anything calls a method
     for part in parts:  # inner ones first: the outer ones rely on them
         said = KNOWN[type_name_of(part)]
-        vouched = id(part) in trusted
-        if vouched and not vars(part).keys() <= kept_names(said.name):
-            continue  # it was saved as it is
-        if not vouched and hasattr(part, "_parameter_constraints"):
+        if hasattr(part, "_parameter_constraints"):
             part._validate_params()
         if _is_prototype(part):
             complete(part)
             continue
-        if not vouched and said.fitted is not None:
+        if said.fitted is not None:
             sizes = {} if said.sizes is None else said.sizes(part)
             check_fitted(part, {**said.fitted, **SETTINGS}, parameters_of(type(part)), sizes)
-        if not vouched and said.check is not None:
+        if said.check is not None:
             said.check(part)
         if said.restore is not None:
             if isinstance(part, BaseEstimator):
                 complete(part)
             said.restore(part)
     check_is_fitted(rejecting_part(model))  # and its tags can be asked for
+
+
+def _is_vouched(part: Any, asked: Collection[str]) -> bool:
+    """Return whether the caller vouches for a part, which was saved with all its attributes."""
+    name = type_name_of(part)
+    return name in asked and not getattr(part, "__dict__", {}).keys() <= kept_names(name)
 
 
 def _parts(root: Any) -> list[Any]:

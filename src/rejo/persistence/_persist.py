@@ -22,19 +22,11 @@ from rejo.persistence._container import (
     read_file,
     unpack,
 )
-from rejo.persistence._header import (
-    ModelFile,
-    data_hash,
-    describe,
-    make_header,
-    plain,
-    read_header,
-)
+from rejo.persistence._description import ModelFile, describe
+from rejo.persistence._header import data_hash, make_header, plain, read_header
 from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import AGAIN, about, any_error, ensure
 from rejo.persistence._schema import Schema
-from rejo.persistence._training_rows import TrainingRows
-from rejo.persistence._trial import try_out
 from rejo.persistence._writing import serialise
 
 
@@ -124,8 +116,9 @@ def save(
         )
         members = {HEADER: header, **members}  # the header first, for people who look inside
         read_header(members)
+        data = pack(members)
     with WholeFile(path, overwrite=overwrite) as file:
-        file.write(pack(members))
+        file.write(data)
     needed = memory_needed(members)
     if needed > MAX_BYTES:
         warnings.warn(
@@ -143,8 +136,7 @@ def load(
 
     No code from the file is run.  It may name only the types in
     :data:`~rejo.persistence.TRUSTED_TYPES`; that, sizes and shapes are checked before anything is
-    built.  Then each part must be as its class says, the parts must agree with each other, and the
-    model must decide a few made-up cases.
+    built.  Then each part must be as its class says, and the parts must agree with each other.
 
     Parameters
     ----------
@@ -281,9 +273,8 @@ def _open(
         data = read_file(path, max_bytes)
         with any_error():
             header, schema = _read(data, max_bytes, trusted)
-            rows = TrainingRows(schema)  # takes memory, so before there is a model
             model = _build(schema, header["operating_point"]) if built else None
-            found = describe(path, len(data), header, schema, rows)
+            found = describe(path, len(data), header, schema)
     theirs, ours = printable(found.versions["scikit-learn"][:40]), sklearn.__version__
     if built and theirs.split(".")[:2] != ours.split(".")[:2]:
         warnings.warn(
@@ -310,6 +301,4 @@ def _build(schema: Schema, point: Mapping[str, Any] | None = None) -> Any:
     if point is not None:
         same = plain(rejecting_part(model)._operating_point()) == point
         ensure(same, "the operating point in rejo.json is not that of the model")
-    if not schema.asked:  # what others do with made-up cases is not known
-        try_out(model)
     return model

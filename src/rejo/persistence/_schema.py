@@ -5,22 +5,19 @@ and the node must have exactly the entries that skops writes.  Anything else is 
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from rejo.persistence._arrays import check_array, read_array, read_sparse
+from rejo.persistence._arrays import Layout, check_array, read_array, read_sparse
 from rejo.persistence._container import Bytes
 from rejo.persistence._refusals import ModelFileError, ensure, untrusted
-from rejo.persistence._trusted import ESTIMATORS, KEYS, TRUSTED
+from rejo.persistence._trusted import ESTIMATORS, TRUSTED
 
 Node = Mapping[str, Any]
 
 PROTOCOL = 2  # of skops' format
 MAX_DEPTH = 100
 MOST_NESTED = 10  # estimators: scikit-learn asks a Pipeline's steps what they are three times each
-MOST_NUMBERED_KEYS = 1000  # of a dict: equal hashes of whole numbers can be made, of words not
 MOST_VALUES = 100_000  # of an array that becomes a list
 
 COMMON = {"__class__", "__module__", "__loader__", "__id__"}
@@ -32,7 +29,6 @@ ENTRIES: dict[str, set[str]] = {
     "SparseMatrixNode": {"type", "file"},
     "TreeNode": {"content", "__reduce__"},
 }
-SEQUENCES = ("ListNode", "TupleNode", "NdArrayNode")
 SHAPED = {"type", "content", "shape"}  # an array of objects
 ASKABLE = ("ObjectNode", "FunctionNode", "TypeNode")  # what ``trusted`` may add to
 
@@ -53,7 +49,9 @@ class Schema:
     ) -> None:
         self.members = members
         self.trusted = frozenset(trusted)
-        self.shapes: dict[str, tuple[int, ...]] = {}  # of the arrays that are used
+        self.scalars: dict[int, Any] = {}  # by the number of their node
+        self.layouts: dict[str, Layout] = {}  # of arrays
+        self.sparse: dict[str, Any] = {}  # sparse matrices
         self.asked: set[str] = set()  # types that only ``trusted`` allows
         self._seen: dict[int, Node] = {}
         self._open: set[int] = set()  # the numbers of a node's ancestors
@@ -69,10 +67,14 @@ class Schema:
             remedy="Upgrade rejo, or save the model with an older skops",
         )
         self.root = {k: v for k, v in root.items() if k not in ("protocol", "_skops_version")}
-        self._check(self.root, "model")
+        try:
+            self._check(self.root, "model")
+        except ModelFileError:
+            if not self._untrusted:
+                raise
         if self._untrusted:
             raise untrusted(self._untrusted)
-        unused = members.keys() - self.shapes.keys() - {"schema.json", "rejo.json"}
+        unused = members.keys() - self._owners.keys() - {"schema.json", "rejo.json"}
         ensure(not unused, f"member {min(unused, default='')} belongs to nothing in the model")
 
     def nodes(self) -> Iterable[Node]:
@@ -88,14 +90,23 @@ class Schema:
     def value(self, node: Node) -> Any:
         """Return a scalar, or an array as a list."""
         if node["__loader__"] == "JsonNode":
-            return json.loads(node["content"])
+            return self.scalars[node["__id__"]]
         if node["__loader__"] == "NdArrayNode" and node["type"] == "numpy":
-            values = read_array(node["file"], self.members[node["file"]])
+            values = self.array(node["file"])
             ensure(values.size <= MOST_VALUES, f"{node['file']} has more than {MOST_VALUES} values")
             return values.tolist()
         if node["__loader__"] == "NdArrayNode":
             return [self.value(item) for item in node["content"]]
         raise ModelFileError(f"a {type_name(node)} stands where a value is expected")
+
+    def array(self, file: str) -> Any:
+        return read_array(file, self.members[file], self.layouts[file])
+
+    def shape(self, node: Node | None) -> tuple[int, ...]:
+        """Return the shape of an array or a sparse matrix; empty for all else."""
+        file = None if node is None else node.get("file")
+        found = self.layouts.get(file) or self.sparse.get(file) if isinstance(file, str) else None
+        return () if found is None else tuple(found.shape)
 
     # ---- checks ---------------------------------------------------------------------------
 
@@ -105,8 +116,7 @@ class Schema:
         loader, module, name = (node.get(f"__{k}__") for k in ("loader", "module", "class"))
         named = all(isinstance(text, str) for text in (loader, module, name))
         ensure(named, f"{where}: a node does not name its type")
-        if not self._allows(loader, f"{module}.{name}", where):
-            return
+        self._check_type(loader, f"{module}.{name}", where)
         expected = ENTRIES.get(loader, {"content"})
         if loader == "NdArrayNode":
             expected = {"type", "file"} if node.get("type") == "numpy" else SHAPED
@@ -122,34 +132,51 @@ class Schema:
             same = self._seen[number] == node
             ensure(same, f"{where}: two different nodes have the number {number}")
             return
+        estimator = f"{module}.{name}" in ESTIMATORS or f"{module}.{name}" in self.asked
+        self._nested += estimator
+        fine = self._nested <= MOST_NESTED
+        ensure(fine, f"{where[:80]}: more than {MOST_NESTED} estimators are nested")
         self._open.add(number)
-        if expected:
-            getattr(self, f"_check_{loader}", self._check_content)(node, where)
+        for place, child in self._children(node, where):
+            self._check(child, place)
         self._open.remove(number)
+        self._nested -= estimator
         self._seen[number] = node
+        if expected and loader in ("JsonNode", "ObjectNode", "NdArrayNode", "SparseMatrixNode"):
+            getattr(self, f"_check_{loader}")(node, where)
 
-    def _allows(self, loader: str, name: str, where: str) -> bool:
-        """Return whether a type may stand in the file; if not, note its name and place."""
+    def _check_type(self, loader: str, name: str, where: str) -> None:
+        """Note the name and place of a type that is not on the list, but could be trusted."""
         askable = loader in ASKABLE
         if askable and name in self.trusted:
             self.asked.add(name)
-            return True
-        if name in TRUSTED.get(loader, ()):
-            return True
-        ensure(askable, f"{where} is a {name[:120]}, as a {loader[:40]}: not a trusted type")
-        if len(self._untrusted) < 20:
-            self._untrusted.setdefault(name[:120], where)
-        return False
+        elif name not in TRUSTED.get(loader, ()):
+            ensure(askable, f"{where} is a {name[:120]}, as a {loader[:40]}: not a trusted type")
+            if len(self._untrusted) < 20:
+                self._untrusted.setdefault(name[:120], where)
 
-    def _check_content(self, node: Node, where: str) -> None:
-        """Check a node around one other, or a list of others."""
-        content = node["content"]
-        if node["__loader__"] not in SEQUENCES:
-            self._check(content, where)
-            return
-        ensure(isinstance(content, list), f"{where}: the items of a {type_name(node)} are missing")
-        for i, item in enumerate(content):
-            self._check(item, f"{where}[{i}]")
+    def _children(self, node: Node, where: str) -> Iterator[tuple[str, Any]]:
+        """Yield the nodes inside a node, each with its place."""
+        loader: str = node["__loader__"]
+        content: Any = node.get("content")
+        if "shape" in node:
+            yield f"shape of {where}", node["shape"]
+        if "key_types" in node:
+            yield f"keys of {where}", node["key_types"]
+            ensure(isinstance(content, dict), f"{where} is not a dict")
+            for key, value in content.items():
+                yield f"{where}.{key[:40]}" if where != "model" else key[:40], value
+        elif loader in ("ListNode", "TupleNode") or "shape" in node:
+            problem = f"{where}: the items of a {type_name(node)} are missing"
+            ensure(isinstance(content, list), problem)
+            yield from ((f"{where}[{i}]", item) for i, item in enumerate(content))
+        elif loader in ("ObjectNode", "RandomStateNode", "TreeNode") and "content" in node:
+            yield where, content
+        if "__reduce__" in node:
+            reduce = node["__reduce__"]
+            fine = isinstance(reduce, dict) and reduce.keys() == {"args"}
+            ensure(fine, f"{where}: the node of a {type_name(node)} is malformed")
+            yield where, reduce["args"]
 
     def _check_JsonNode(self, node: Node, where: str) -> None:
         content = node["content"]
@@ -161,135 +188,38 @@ class Schema:
         ensure(scalar, f"{where} is not a number, a string, true, false or null")
         small = not isinstance(value, int) or -(1 << 63) <= value < 1 << 64
         ensure(small, f"{where} is a whole number of more than 64 bits")
-
-    def _check_DictNode(self, node: Node, where: str) -> None:
-        content, key_types = node["content"], node["key_types"]
-        self._check(key_types, f"keys of {where}")
-        fine = isinstance(content, dict) and key_types["__loader__"] == "ListNode"
-        ensure(fine, f"{where} is not a dict")
-        types = key_types["content"]
-        fine = len(types) == len(content) and all(
-            item["__loader__"] == "TypeNode" and type_name(item) in KEYS for item in types
-        )
-        ensure(fine, f"{where}: the keys of a dict are not strings or numbers")
-        numbered = sum(type_name(item) != "builtins.str" for item in types)
-        ensure(numbered <= MOST_NUMBERED_KEYS, f"{where}: a dict has {numbered} numbers as keys")
-        for key, value in content.items():
-            self._check(value, f"{where}.{key[:40]}" if where != "model" else key[:40])
-
-    def _check_SliceNode(self, node: Node, where: str) -> None:
-        content = node["content"]
-        named = isinstance(content, dict) and content.keys() == {"start", "stop", "step"}
-        plain = named and all(x is None or type(x) in (int, str) for x in content.values())
-        ensure(plain, f"{where} is not a slice of numbers or names")
+        self.scalars[node["__id__"]] = value
 
     def _check_ObjectNode(self, node: Node, where: str) -> None:
-        content = node.get("content")
-        if content is None:
+        """Its state is a dict of names, or nothing."""
+        state = node["content"]
+        if state["__loader__"] == "JsonNode" and self.value(state) is None:
             return
-        estimator = type_name(node) in ESTIMATORS or type_name(node) in self.asked
-        self._nested += estimator
-        fine = self._nested <= MOST_NESTED
-        ensure(fine, f"{where[:80]}: more than {MOST_NESTED} estimators are nested")
-        self._check(content, where)
-        self._nested -= estimator
-        if content["__loader__"] != "JsonNode" or self.value(content) is not None:
-            self._strings(content, where)
+        fine = state["__loader__"] == "DictNode" and state["key_types"]["__loader__"] == "ListNode"
+        types = state["key_types"]["content"] if fine else []
+        fine = fine and len(types) == len(state["content"])
+        fine = fine and all(type_name(kind) == "builtins.str" for kind in types)
+        ensure(fine, f"{where} is not a dict of names")
 
     def _check_NdArrayNode(self, node: Node, where: str) -> None:
-        array = node["__class__"] == "ndarray"
         if node["type"] == "numpy":
-            name = self._member(node, ".npy", f"{where} is not an array", where)
-            self.shapes[name] = check_array(name, self.members[name]).shape
-            single = self.shapes[name] == ()
-            ensure(array or single, f"{where} is not a single {node['__class__']}")
-            return
-        ensure(array and node["type"] == "json", f"{where} is not an array")
-        self._check_content(node, where)
-        self._check(node["shape"], f"shape of {where}")
-        sizes = node["shape"].get("content")
-        fine = node["shape"]["__loader__"] == "TupleNode" and all(
-            item["__loader__"] == "JsonNode" and _is_count(self.value(item)) for item in sizes
-        )
-        fine = fine and [self.value(item) for item in sizes] == [len(node["content"])]
-        ensure(fine, f"{where} is not an array of one dimension with as many items as it says")
+            name = self._member(node, ".npy", where)
+            self.layouts[name] = check_array(name, self.members[name])
+        array = node["__class__"] == "ndarray"
+        single = node["type"] == "numpy" and self.layouts[node["file"]].shape == ()
+        ensure(array or single, f"{where} is not a single {node['__class__']}")
+        ensure(node["type"] in ("numpy", "json"), f"{where} is not an array")
 
     def _check_SparseMatrixNode(self, node: Node, where: str) -> None:
-        problem = f"{where} is not a sparse matrix"
-        ensure(node["type"] == "scipy", problem)
-        name = self._member(node, ".npz", problem, where)
-        if name not in self.shapes:
-            self.shapes[name] = read_sparse(name, self.members[name], "csr_matrix").shape
+        ensure(node["type"] == "scipy", f"{where} is not a sparse matrix")
+        name = self._member(node, ".npz", where)
+        self.sparse[name] = read_sparse(name, self.members[name], node["__class__"])
 
-    def _check_RandomStateNode(self, node: Node, where: str) -> None:
-        self._check(node["content"], where)
-        state = self._strings(node["content"], where)
-        inner = self._strings(state.get("state", {}), where)
-        problem = f"{where} is not the state of a random number generator"
-        named = state.keys() == {"bit_generator", "state", "has_gauss", "gauss"}
-        ensure(named and inner.keys() == {"key", "pos"} and "file" in inner["key"], problem)
-        name = inner["key"]["file"]
-        layout, place = check_array(name, self.members[name]), self.value(inner["pos"])
-        fine = (
-            (layout.shape, layout.dtype) == ((624,), np.uint32)
-            and _is_count(place)
-            and place <= 624  # beyond, NumPy would read what is not its own
-            and self.value(state["bit_generator"]) == "MT19937"
-            and self.value(state["has_gauss"]) in (0, 1)
-            and isinstance(self.value(state["gauss"]), float)
-        )
-        ensure(fine, problem)
-
-    def _check_TreeNode(self, node: Node, where: str) -> None:
-        """Check what scikit-learn copies as it is; ``_sklearn_trees`` checks the rest."""
-        args = self._arguments(node, where)
-        state = self._strings(node["content"], where)
-        fine = len(args) == 3 and state.keys() == {"max_depth", "node_count", "nodes", "values"}
-        ensure(fine, f"{where} is not a decision tree")
-        n_features, n_classes, n_outputs = (self.value(arg) for arg in args)
-        count, deepest = self.value(state["node_count"]), self.value(state["max_depth"])
-        shapes = [self.shapes.get(state[k].get("file", "")) for k in ("nodes", "values")]
-        agree = (
-            n_outputs == 1
-            and isinstance(n_classes, list)
-            and len(n_classes) == 1
-            and all(map(_is_count, (n_features, *n_classes, count, deepest)))
-            and count > 0
-            and shapes == [(count,), (count, 1, *n_classes)]
-        )
-        ensure(agree, f"{where}: the parts of a decision tree do not agree")
-
-    def _arguments(self, node: Node, where: str) -> list[Node]:
-        """Arguments of a constructor; the state that follows them is checked as well."""
-        reduce = node["__reduce__"]
-        problem = f"{where}: the node of a {type_name(node)} is malformed"
-        ensure(isinstance(reduce, dict) and reduce.keys() == {"args"}, problem)
-        args = reduce["args"]
-        self._check(args, where)
-        plain = args["__loader__"] == "TupleNode" and all(
-            arg["__loader__"] in ("JsonNode", "NdArrayNode") for arg in args["content"]
-        )
-        ensure(plain, problem)
-        self._check(node["content"], where)
-        return list(args["content"])
-
-    def _strings(self, node: Node, where: str) -> Mapping[str, Node]:
-        """Content of a checked dict whose keys are strings."""
-        fine = node.get("__loader__") == "DictNode" and all(
-            type_name(item) == "builtins.str" for item in node["key_types"]["content"]
-        )
-        ensure(fine, f"{where} is not a dict of names")
-        content: Mapping[str, Node] = node["content"]
-        return content
-
-    def _member(self, node: Node, ending: str, problem: str, where: str) -> str:
+    def _member(self, node: Node, ending: str, where: str) -> str:
         name = node["file"]
-        ensure(isinstance(name, str) and name.endswith(ending), problem)
+        fine = isinstance(name, str) and name.endswith(ending)
+        ensure(fine, f"{where} is not an array, or not a sparse matrix")
         ensure(name in self.members, f"{where}: the file has no member {name[:40]}")
         first = self._owners.setdefault(name, node["__id__"])  # each node gets an array of its own
         ensure(first == node["__id__"], f"{where}: member {name} belongs to two parts")
         return str(name)
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 48

@@ -1,10 +1,11 @@
-"""Linear models, support vector machines, networks and calibrations of scikit-learn in a file."""
+"""Logistic regression, SVC, networks and calibrations of scikit-learn in a model file."""
 
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.calibration import _CalibratedClassifier
+from sklearn.calibration import _CalibratedClassifier, _SigmoidCalibration
+from sklearn.isotonic import IsotonicRegression
 from sklearn.preprocessing import LabelBinarizer
 
 from rejo._state import (
@@ -25,48 +26,22 @@ from rejo._state import (
     require,
     sparse_rows,
 )
-from rejo.persistence._sklearn_state import (
-    CLASSES,
-    FEATURES,
-    LEAST,
-    features_of,
-    reals,
-    require_number,
-)
+from rejo.persistence._sklearn_state import CLASSES, FEATURES, features_of, reals, require_number
 
-# ---- linear models and naive Bayes: NumPy only, which looks at the bounds -----------------------
-
-# The iterations are for people to look at.
-ITERATIONS = optional(either(count(), indices(None, dtype=("int32", "int64"))))
+# ---- LogisticRegression: NumPy only, which looks at the bounds ----------------------------------
 
 LINEAR = {
     **FEATURES,
     **CLASSES,
     "coef_": reals("scores", "p"),
-    "intercept_": either(reals("scores"), number()),  # LinearSVC: 0.0 without an intercept
-    "n_iter_": ITERATIONS,
-}
-
-BAYES = {
-    **FEATURES,
-    **CLASSES,
-    "theta_": floats("K", "p"),
-    "var_": floats("K", "p", low=LEAST),
-    "class_prior_": floats("K", low=0, high=1),
-    "class_count_": floats("K", low=0),
-    "epsilon_": number(0),
+    "intercept_": reals("scores"),
+    # For people to look at.
+    "n_iter_": optional(either(count(), indices(None, dtype=("int32", "int64")))),
 }
 
 # ---- SVC: libsvm --------------------------------------------------------------------------------
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
-
-
-def _is_shape(value: Any, sizes: Any) -> bool:
-    pair = type(value) is tuple and len(value) == 2 and all(type(n) is int for n in value)
-    return pair and 0 < value[0] < 1 << 31 and value[1] == sizes["p"]
-
-
 SVC = {
     **FEATURES,
     **CLASSES,
@@ -77,7 +52,6 @@ SVC = {
     "_dual_coef_": either(floats("K-1", "n"), sparse_rows("K-1", "n")),
     "_intercept_": floats("pairs"),
     "_gamma": number(0),
-    "shape_fit_": Must("the shape of the training rows", _is_shape),
 }
 
 
@@ -94,14 +68,11 @@ def check_svc(model: Any) -> None:
     they are, and takes ``_n_support`` for the lengths of the runs of each class, so they sum to n.
     Sparse rows are merged by column: columns rise.
     """
-    require(
-        isinstance(model.kernel, str) and model.kernel in KERNELS,
-        model,
-        f"kernel is not one of {', '.join(KERNELS)}",
-    )
-    none = model.probability in (False, "deprecated")
+    fine = isinstance(model.kernel, str) and model.kernel in KERNELS
+    require(fine, model, f"kernel is not one of {', '.join(KERNELS)}")
     remedy = "Calibrate it, e.g. with CalibratedClassifierCV or ThresholdRejectClassifier"
-    require(none, model, f"a model file does not hold probability=True. {remedy}")
+    fine = model.probability in (False, "deprecated")
+    require(fine, model, f"a model file does not hold probability=True. {remedy}")
     require_number(model, "degree", 0, 1000)
     for name in ("coef0", "C", "tol", "cache_size"):
         require_number(model, name, -LARGEST, LARGEST)
@@ -115,7 +86,6 @@ def check_svc(model: Any) -> None:
         and (not issparse(dual) or dual.nnz == (K - 1) * n)
     )
     require(agree, model, "its support vectors and coefficients do not agree in number")
-    require((model.support_ < model.shape_fit_[0]).all(), model, "support_ exceeds shape_fit_")
 
 
 def restore_svc(model: Any) -> None:
@@ -168,7 +138,6 @@ def restore_network(model: Any) -> None:
 CALIBRATED = {**CLASSES, **FEATURES, "calibrated_classifiers_": each(part(_CalibratedClassifier))}
 CALIBRATED["n_features_in_"] = optional(CALIBRATED["n_features_in_"])
 SIGMOID = {"a_": number(), "b_": number()}
-TEMPERATURE = {"beta_": number(LEAST)}
 
 
 def _is_classifier(value: Any, sizes: Any) -> bool:
@@ -177,7 +146,7 @@ def _is_classifier(value: Any, sizes: Any) -> bool:
 
 MEMBER = {
     "classes": labels(),
-    "method": one_of("sigmoid", "isotonic", "temperature"),
+    "method": one_of("sigmoid", "isotonic"),
     "estimator": Must("a fitted classifier", _is_classifier),
     "calibrators": Must("a list of calibrations", lambda value, sizes: type(value) is list),
 }
@@ -187,16 +156,11 @@ def check_member(member: Any) -> None:
     """There is a calibration of its kind for each score."""
     held, own = member.classes.tolist(), np.asarray(member.estimator.classes_).tolist()
     fine = len(own) >= 2 and all(name in held for name in own) and len(set(own)) == len(own)
+    fine = fine and held == sorted(held) and (len(held) > 2 or own == held)
     require(fine, member, "its classes do not agree")
-    single = len(held) == 2 or member.method == "temperature"
-    kinds = {
-        "sigmoid": "_SigmoidCalibration",
-        "isotonic": "IsotonicRegression",
-        "temperature": "_TemperatureScaling",
-    }
-    agree = len(member.calibrators) == (1 if single else len(own)) and all(
-        type(curve).__name__ == kinds[member.method] and is_fitted(curve)
-        for curve in member.calibrators
+    kind = _SigmoidCalibration if member.method == "sigmoid" else IsotonicRegression
+    agree = len(member.calibrators) == (1 if len(held) == 2 else len(own)) and all(
+        type(curve) is kind and is_fitted(curve) for curve in member.calibrators
     )
     require(agree, member, "its calibrations do not agree with its method and classes")
 

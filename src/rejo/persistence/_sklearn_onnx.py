@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from rejo.persistence._trees_onnx import boosting, boosting_scores, forest
+
 
 def pipeline(step: Any, graph: Any, X: str) -> str:
     for _, part in step.steps:
@@ -116,3 +118,28 @@ def sigmoid(model: Any, graph: Any, X: str) -> str:
         p.append(graph.add("Sigmoid", f))
     mean = graph.add("Div", graph.add("Sum", *p), np.array(float(len(p))))
     return str(graph.two_columns(mean))
+
+
+# By what is asked of a class of scikit-learn, under the names by which rejo's own classes say it.
+SKLEARN: dict[str, dict[str, Any]] = {
+    "_to_onnx": {
+        "Pipeline": pipeline,
+        "ColumnTransformer": columns,
+        "SimpleImputer": impute,
+        "OneHotEncoder": one_hot,
+        "MinMaxScaler": min_max,
+        **dict.fromkeys(("StandardScaler", "RobustScaler", "MaxAbsScaler"), scale),
+        "Nystroem": nystroem,
+    },
+    "_posteriors_to_onnx": {
+        "LogisticRegression": logistic,
+        **dict.fromkeys(("DecisionTreeClassifier", "ExtraTreeClassifier"), forest),
+        **dict.fromkeys(("RandomForestClassifier", "ExtraTreesClassifier"), forest),
+        "HistGradientBoostingClassifier": boosting,
+        "CalibratedClassifierCV": sigmoid,
+    },
+    "_decision_to_onnx": {
+        **dict.fromkeys(("LogisticRegression", "LinearSVC"), linear),
+        "HistGradientBoostingClassifier": boosting_scores,
+    },
+}

@@ -1,15 +1,13 @@
 """What the checks of scikit-learn's classes share: parameters, features and numbers.
 
-The modules ``_sklearn_pipelines``, ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees``
-say of each class which attributes a file keeps, and what each must be.  The check of a class says
-which of them compiled code takes as an index, a size or a pointer.  What follows from parameters or
-other attributes is not kept, but computed again by the class's ``restore`` function.  Docstrings
-of both are part of the guide: they stand in its table of classes.
+The modules ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees`` say of each class which
+attributes a file keeps, and what each must be.  The check of a class says which of them compiled
+code takes as an index, a size or a pointer.  What follows from parameters or other attributes is
+not kept, but computed again by the class's ``restore`` function.  Docstrings of both are part of
+the guide: they stand in its table of classes.
 """
 
 from dataclasses import replace
-from math import isfinite
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -31,16 +29,6 @@ def reals(*shape: Size, low: float = -LARGEST, high: float = LARGEST) -> Must:
     double = floats(*shape, low=low, high=high)
     words = double.words.replace("float64", "float64 or float32", 1)
     return replace(either(double, single), words=words)
-
-
-def none(remedy: str) -> Must:
-    """Return what must be ``None`` because a file does not hold the alternative."""
-    return Must(f"none. {remedy}", lambda value, sizes: value is None)
-
-
-def truth() -> Must:
-    """Return what must be true or false, of Python or of NumPy."""
-    return Must("true or false", lambda value, sizes: isinstance(value, (bool, np.bool_)))
 
 
 def require_number(
@@ -68,19 +56,8 @@ def features_of(part: Any) -> int | None:
     return None if n is None else int(n)
 
 
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number or a truth value, finite and not too large."""
-    fine = isinstance(value, (Real, np.bool_))
-    return fine and (isinstance(value, Integral) or isfinite(value)) and abs(value) <= LARGEST
-
-
 def is_nan(value: Any) -> bool:
     return isinstance(value, float) and value != value
-
-
-def is_gap(value: Any) -> bool:
-    """Return whether a value stands for a missing one."""
-    return value is None or is_nan(value)
 
 
 def one_or_each(part: Any) -> dict[str, int]:

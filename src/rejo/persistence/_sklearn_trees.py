@@ -3,15 +3,14 @@
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
 from rejo._state import LARGEST, SHARED, Must, each, floats, is_tree, part, require
-from rejo.persistence._sklearn_state import CLASSES, FEATURES, none
+from rejo.persistence._sklearn_state import CLASSES, FEATURES
 
 ENCODE_BEFORE = "Encode categories before the model, e.g. with rejo.tables.TableEncoder"
 
@@ -69,27 +68,17 @@ def restore_decision_tree(model: Any) -> None:
 
 # ---- forests ---------------------------------------------------------------------------------
 
-FOREST = {
-    **FEATURES,
-    **CLASSES,
-    "estimators_": each(part(DecisionTreeClassifier, ExtraTreeClassifier)),
-}
+FOREST = {**FEATURES, **CLASSES, "estimators_": each(part(DecisionTreeClassifier))}
 
 
 def check_forest(model: Any) -> None:
-    """The trees are of one kind and have the features and classes of the forest.
-
-    Posteriors (n, K) of each tree are added up.
-    """
+    """The trees have the features and classes of the forest: their posteriors (n, K) are added."""
     p, K = model.n_features_in_, len(model.classes_)
-    extra = isinstance(model, ExtraTreesClassifier)
-    kind = ExtraTreeClassifier if extra else DecisionTreeClassifier
     fine = 0 < len(model.estimators_) <= model.n_estimators <= 1 << 31
     require(fine, model, "n_estimators is not the number of its trees")
     for tree in model.estimators_:
-        same = type(tree) is kind and tree.n_features_in_ == p
         # They see the classes as numbers.
-        same = same and np.array_equal(tree.classes_, np.arange(K))
+        same = tree.n_features_in_ == p and np.array_equal(tree.classes_, np.arange(K))
         require(same, model, "its trees have other features or classes")
 
 
@@ -142,7 +131,7 @@ def restore_predictor(predictor: Any) -> None:
 BOOSTING = {
     **FEATURES,
     **CLASSES,
-    "_preprocessor": none(ENCODE_BEFORE),
+    "_preprocessor": Must(f"none. {ENCODE_BEFORE}", lambda value, sizes: value is None),
     "_baseline_prediction": floats(1, "scores"),
     "_predictors": each(each(part(TreePredictor), "scores")),
 }

@@ -41,9 +41,6 @@ def _own(name: str, cls: type) -> Known:
         sizes=getattr(cls, "_lengths", None),
         rows=getattr(cls, "_training_rows", ()),
         weighted=getattr(cls, "_weighted", ()),
-        onnx=getattr(cls, "_to_onnx", None),
-        posteriors=getattr(cls, "_posteriors_to_onnx", None),
-        decision=getattr(cls, "_decision_to_onnx", None),
         restore=getattr(cls, "_restore_state", None),
     )
 
@@ -51,7 +48,7 @@ def _own(name: str, cls: type) -> Known:
 OWN = {name: _own(name, cls) for name, cls in STORABLE.items()}
 TUPLES = frozenset(name for name, cls in STORABLE.items() if issubclass(cls, tuple))
 KNOWN = MappingProxyType(
-    OWN | {known.name: known for known in (*_sklearn.ESTIMATORS, *_sklearn.PARTS, _sklearn.TREE)}
+    OWN | {known.name: known for known in (*_sklearn.ESTIMATORS, *_sklearn.PARTS)}
 )
 
 # What inspect lists as parts of a model.
@@ -70,7 +67,7 @@ TRUSTED = MappingProxyType(
         "JsonNode": _in("builtins", "str"),
         "DictNode": _in("builtins", "dict"),
         "ListNode": _in("builtins", "list"),
-        "SliceNode": _in("builtins", "slice"),
+        "SliceNode": _in("builtins", "slice"),  # columns of a ColumnTransformer that is trusted
         "TupleNode": _in("builtins", "tuple") | TUPLES,
         "TypeNode": KEYS | NUMBERS | _in("builtins", "bool"),
         "NdArrayNode": _in("numpy", "ndarray bytes_ str_") | NUMBERS,

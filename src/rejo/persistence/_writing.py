@@ -22,15 +22,12 @@ ALTERNATIVES = {  # to types that cannot be saved, by a part of their names or p
     "cost_of is a": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
     "kernel is a": "Use a kernel by name, or kernel='precomputed' with your own matrix",
     "_preprocessor": "Encode categories before the model, e.g. with rejo.tables.TableEncoder",
-    "MissingIndicator": "Use add_indicator=False",
     "SearchCV": "Fit with the best parameters that the search found",
     "xgboost": BOOSTER,
     "lightgbm": BOOSTER,
 }
 # NumPy's new generators may stand in a parameter, for the next fit, which then starts elsewhere.
 GENERATOR = "RandomGeneratorNode"
-# Scikit-learn 1.6 wraps the list of columns that are left over, to warn who reads it.
-REMAINDER = "sklearn.compose._column_transformer._RemainderColsList"
 NULL = {
     "__class__": "str",
     "__module__": "builtins",
@@ -45,7 +42,7 @@ def serialise(model: Any, trusted: Collection[str] = ()) -> tuple[dict[str, byte
     payload = _dumped(model)
     with ZipFile(BytesIO(payload)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    schema, names = _renumbered(_pruned(json.loads(members.pop(SCHEMA)), frozenset(trusted)))
+    schema, names = _kept(json.loads(members.pop(SCHEMA)), frozenset(trusted))
     renamed = {}
     for name, new in names.items():
         renamed[new] = repack_sparse(members[name]) if name.endswith(".npz") else members[name]
@@ -74,21 +71,39 @@ def _dumped(model: Any) -> bytes:
         raise ModelFileError(problem, remedy=OTHER_TYPES) from None
 
 
-def _pruned(value: Any, trusted: frozenset[str]) -> Any:
-    """Return a tree without the attributes that a file does not keep."""
-    if isinstance(value, list):
-        return [_pruned(item, trusted) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if value.get("__loader__") == GENERATOR:
-        return {**NULL, "__id__": value["__id__"]}
-    name = type_name(value) if value.get("__loader__") == "ObjectNode" else ""
-    state: Any = value.get("content")
-    if name == REMAINDER and name not in trusted:
-        return _pruned(state["content"]["data"], trusted)
-    if name in KNOWN and name not in trusted and state and state["__loader__"] == "DictNode":
-        value = {**value, "content": _only(state, kept_names(name))}
-    return {key: _pruned(item, trusted) for key, item in value.items()}
+def _kept(root: Any, trusted: frozenset[str]) -> tuple[Any, dict[str, str]]:
+    """Leave out the attributes that a file does not keep; number nodes and arrays as they come.
+
+    So the same model gives the same file, and a node that is repeated is repeated exactly.  Return
+    the tree, and the new names of the arrays.
+    """
+    nodes: dict[int, dict[str, Any]] = {}
+    names: dict[str, str] = {}
+
+    def visit(value: Any) -> Any:
+        if isinstance(value, list):
+            return [visit(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        # In a dict of the user, these keys lead to nodes, not to numbers and names.
+        number, file, loader = (value.get(key) for key in ("__id__", "file", "__loader__"))
+        if isinstance(number, int) and number in nodes:
+            return nodes[number]
+        if loader == GENERATOR:
+            value = {**NULL, "__id__": number}
+        name = type_name(value) if loader == "ObjectNode" else ""
+        state: Any = value.get("content")
+        if name in KNOWN and name not in trusted and state and state["__loader__"] == "DictNode":
+            value = {**value, "content": _only(state, kept_names(name))}
+        copy = {key: visit(item) for key, item in value.items()}
+        if isinstance(number, int):
+            nodes[number] = copy
+            copy["__id__"] = len(nodes)
+        if isinstance(file, str):
+            copy["file"] = names.setdefault(file, f"{len(names) + 1}.{file.rpartition('.')[2]}")
+        return copy
+
+    return visit(root), names
 
 
 def _only(node: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -101,32 +116,3 @@ def _only(node: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
         "content": {key: item for key, item, _ in kept},
         "key_types": {**types, "content": [kind for _, _, kind in kept]},
     }
-
-
-def _renumbered(root: Any) -> tuple[Any, dict[str, str]]:
-    """Number nodes and arrays in the order of the tree, not by their addresses in memory.
-
-    The same model then gives the same file, and a node that is repeated is repeated exactly.
-    Return the renumbered tree, and the new names of the arrays.
-    """
-    nodes: dict[int, dict[str, Any]] = {}
-    names: dict[str, str] = {}
-
-    def visit(value: Any) -> Any:
-        if isinstance(value, list):
-            return [visit(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        # In a dict of the user, these keys lead to nodes, not to numbers and names.
-        number, name = value.get("__id__"), value.get("file")
-        if isinstance(number, int) and number in nodes:
-            return nodes[number]
-        copy = {key: visit(item) for key, item in value.items()}
-        if isinstance(number, int):
-            nodes[number] = copy
-            copy["__id__"] = len(nodes)
-        if isinstance(name, str):
-            copy["file"] = names.setdefault(name, f"{len(names) + 1}.{name.rpartition('.')[2]}")
-        return copy
-
-    return visit(root), names
