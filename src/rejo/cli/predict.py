@@ -115,12 +115,12 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
             counts.has_ids = plan.id in chunk.columns
             if not len(chunk):
                 continue
-            scored = decide(chunk)
-            if plan.strict and scored.doubts:
-                row = int(chunk.index[scored.first_doubt])
-                raise scored.refusal(place_of(arguments.data, row, **plan.reading))
-            counts.add(scored)
-            spool.add(scored.decided)
+            cases = decide(chunk)
+            if plan.strict and cases.doubts:
+                row = int(chunk.index[min(cases.doubts)])
+                raise decide.refusal(cases, place_of(arguments.data, row, **plan.reading))
+            counts.add(cases)
+            spool.add(cases)
         counts.strange = decide.strange()
         held = counts.held()
         capacity = capacity_of(arguments.capacity, counts.n_cases)
@@ -129,7 +129,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
         def frames() -> Iterator[Any]:
             for part in spool.parts(capacity, held):
                 counts.add_ranked(part)
-                yield decision_frame(part, opened, id=id, worth=counts.has_worth, why=plan.why)
+                yield decision_frame(part, opened, id=id, why=plan.why)
 
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for frame in progress(ahead(frames()), spool.n_parts, "writing"):

@@ -6,9 +6,9 @@ is complete, so that a task can be repeated at any time, by any worker.
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +18,15 @@ from rejo._io import WholeFile, without_password
 from rejo.distributed._output_folder import DECIDED
 from rejo.distributed._sent_model import SentModel
 from rejo.scoring import (
-    NOTHING_DECIDED,
-    Candidates,
+    CANDIDATE,
     CaseCounts,
+    Cases,
     Decider,
-    Ids,
-    Opened,
-    ScoredRows,
     ScoringPlan,
     ahead,
     decision_frame,
-    restore,
-    store,
+    ranked,
+    restored,
 )
 from rejo.tables import RowGroup, TableWriter
 
@@ -110,23 +107,28 @@ class DecideTask(NamedTuple):
 class DecidedPart(NamedTuple):
     """What is known of a part when its cases are decided."""
 
-    candidates: Candidates
+    candidates: NDArray[Any]
     counts: CaseCounts
 
 
 def decide_part(job: Job, task: DecideTask) -> DecidedPart:
     """Decide the cases of a part, and keep the decisions in the working folder."""
     job.check_shared()
-    spool, counts, candidates = job.spool(task.part), CaseCounts(), []
-    for scored in _restored(spool) if spool.exists() else _kept(spool, _scored(job, task)):
-        candidates.append(scored.decided.candidates())
-        counts.add(scored)
-    if task.part.pieces[0].start >= Ids.MOST:
-        counts.ids.forget()
-    return DecidedPart(Candidates.joined(candidates), counts)
+    spool, counts, candidates = job.spool(task.part), CaseCounts(), [np.empty(0, CANDIDATE)]
+    if not spool.exists():
+        with WholeFile(spool, overwrite=True) as file:
+            for cases in _decided(job, task):
+                cases.store(file)
+    with spool.open("rb") as file:
+        for cases in restored(file):
+            candidates.append(cases.candidates())
+            counts.add(cases)
+    if task.part.pieces[0].start >= counts.ids.MOST:
+        counts.ids.hashes.clear()
+    return DecidedPart(np.concatenate(candidates), counts)
 
 
-def _scored(job: Job, task: DecideTask) -> Iterator[ScoredRows]:
+def _decided(job: Job, task: DecideTask) -> Iterator[Cases]:
     opened = job.model.open()
     decide = Decider(opened, job.plan, task.drawing)
     before = task.part.before
@@ -134,28 +136,12 @@ def _scored(job: Job, task: DecideTask) -> Iterator[ScoredRows]:
         for chunk in ahead(job.plan.read(piece, opened)):
             if not len(chunk):
                 continue
-            scored = decide(chunk)
-            if job.plan.strict and scored.doubts:
-                row = before + int(chunk.index[scored.first_doubt])
-                raise scored.refusal(f"{without_password(piece.path)}, row {row + 1}")
-            yield scored
+            cases = decide(chunk)
+            if job.plan.strict and cases.doubts:
+                row = before + int(chunk.index[min(cases.doubts)])
+                raise decide.refusal(cases, f"{without_password(piece.path)}, row {row + 1}")
+            yield cases
         before += piece.rows
-
-
-def _kept(spool: Path, chunks: Iterable[ScoredRows]) -> Iterator[ScoredRows]:
-    with WholeFile(spool, overwrite=True) as file:
-        for scored in chunks:
-            store(scored, file)
-            yield scored
-
-
-def _restored(spool: Path) -> Iterator[ScoredRows]:
-    with spool.open("rb") as file:
-        while True:
-            try:
-                yield restore(file)
-            except EOFError:
-                return
 
 
 # ---- ranking -------------------------------------------------------------------------------
@@ -167,7 +153,6 @@ class RankTask(NamedTuple):
     part: OutputPart
     ranks: NDArray[np.int64]
     id: str | None  # column that names the cases, if the files have it
-    worth: bool  # the model says what a review is worth
 
     def __str__(self) -> str:
         return str(self.part)
@@ -191,16 +176,9 @@ def rank_part(job: Job, task: RankTask) -> CaseCounts:
     return counts
 
 
-def _frames(job: Job, task: RankTask, counts: CaseCounts) -> Iterator[object]:
-    opened: Opened = job.model.open()
-    first, done = task.part.pieces[0].start, 0
-    empty = True
-    for scored in _restored(job.spool(task.part)):
-        end = done + int(scored.decided.may_review().sum())
-        ranked = scored.decided.ranked(task.ranks[done:end], first)
-        counts.add_ranked(ranked)
-        yield decision_frame(ranked, opened, id=task.id, worth=task.worth, why=job.plan.why)
-        first, done, empty = first + len(ranked.rank), end, False
-    if empty:
-        nothing = NOTHING_DECIDED.ranked(task.ranks, first)
-        yield decision_frame(nothing, opened, id=task.id, worth=task.worth, why=job.plan.why)
+def _frames(job: Job, task: RankTask, counts: CaseCounts) -> Iterator[Any]:
+    opened = job.model.open()
+    with job.spool(task.part).open("rb") as file:
+        for cases in ranked(file, task.ranks, task.part.pieces[0].start):
+            counts.add_ranked(cases)
+            yield decision_frame(cases, opened, id=task.id, why=job.plan.why)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejo import __version__
 from rejo._io import progress, without_password
@@ -24,7 +25,7 @@ from rejo.distributed._part_tasks import (
     rank_part,
 )
 from rejo.distributed._sent_model import packed_model, placing
-from rejo.scoring import Candidates, CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
+from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
 from rejo.tables import HeldFile, ParquetTable, Paths, absolute, check_columns
 
 DRAWN = 1 << 20  # numbers at a time
@@ -200,7 +201,7 @@ def predict(
         limit = capacity_of(capacity, counts.n_cases)
         candidates = [decided.pop(part.name).candidates for part in parts]
         folder.replace()
-        ranking = _rank_tasks(parts, candidates, limit, plan.id if has_ids else None, counts)
+        ranking = _rank_tasks(parts, candidates, limit, plan.id if has_ids else None)
         for _, ranked in shown(run(partial(rank_part, job), ranking), title="writing"):
             counts.merge(ranked)
     manifest = folder.finish(about | {
@@ -251,14 +252,12 @@ def _decide_tasks(
 
 def _rank_tasks(
     parts: Sequence[OutputPart],
-    candidates: Sequence[Candidates],
+    candidates: Sequence[NDArray[Any]],
     capacity: int | None,
     id: str | None,
-    counts: CaseCounts,
 ) -> Iterator[RankTask]:
     """Yield a task for each part, with the ranks of its candidates among those of all parts."""
-    ranks = ranks_of(Candidates.joined(candidates), capacity)
-    ends = np.cumsum([len(one.reason) for one in candidates]).tolist()
-    for part, one, end in zip(parts, candidates, ends, strict=True):
-        own = ranks[end - len(one.reason) : end]
-        yield RankTask(part, own, id, counts.has_worth)
+    ranks = ranks_of(candidates, capacity)
+    ends = np.cumsum(list(map(len, candidates)), dtype=int)
+    for part, own in zip(parts, np.split(ranks, ends), strict=False):
+        yield RankTask(part, own, id)
