@@ -21,12 +21,21 @@ __all__ = ["DecidedFolder", "FrameDecider", "fit", "predict"]
 # Imported when asked for: a worker that scores does not wait for what trains. Names that are not in
 # ``__all__`` are for the commands, and for the example on Spark.
 PLACES = {
-    "engines": ("Here", "place_of", "rank_shares"),
+    "here": ("Here", "place_of"),
     "fitting": ("fit",),
     "frames": ("FrameDecider",),
     "labelled": ("judge_labelled",),
     "learning": ("StreamedTraining", "learn_encoder", "sample_table"),
-    "legs": ("FIRST_ROUNDS", "TRIES", "Leg", "joined_scores", "next_rounds", "run_rank", "tracker"),
+    "legs": (
+        "FIRST_ROUNDS",
+        "TRIES",
+        "Leg",
+        "joined_scores",
+        "next_rounds",
+        "rank_shares",
+        "run_rank",
+        "tracker",
+    ),
     "predicting": ("DecidedFolder", "predict"),
     "row_sources": ("input_of", "of_csv"),
 }

@@ -7,6 +7,7 @@ is complete, so that a task can be repeated at any time, by any worker.
 import os
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,60 +80,43 @@ class Job(NamedTuple):
 
     def spool(self, part: OutputPart) -> Path:
         """Return the file in which the decisions on a part wait."""
-        return Path(self.work, part.name + DECIDED)
-
-    def check_shared(self) -> None:
-        """Refuse a worker that does not see the folder."""
         if not os.path.isdir(self.work):
             raise RejoError(
                 f"this worker does not see {self.out}",
                 parameter="out",
                 remedy="The folder must be one that all workers share, under the same name.",
             )
+        return Path(self.work, part.name + DECIDED)
 
 
-# ---- deciding ------------------------------------------------------------------------------
+def decide_part(
+    job: Job, task: tuple[OutputPart, np.random.RandomState | None]
+) -> tuple[NDArray[Any], CaseCounts]:
+    """Decide the cases of a part, and keep them in the working folder.
 
-
-class DecideTask(NamedTuple):
-    """A part whose cases are to be decided."""
-
-    part: OutputPart
-    drawing: np.random.RandomState | None  # for an audit, at the first of its cases
-
-    def __str__(self) -> str:
-        return str(self.part)
-
-
-class DecidedPart(NamedTuple):
-    """What is known of a part when its cases are decided."""
-
-    candidates: NDArray[Any]
-    counts: CaseCounts
-
-
-def decide_part(job: Job, task: DecideTask) -> DecidedPart:
-    """Decide the cases of a part, and keep the decisions in the working folder."""
-    job.check_shared()
-    spool, counts, candidates = job.spool(task.part), CaseCounts(), [np.empty(0, CANDIDATE)]
+    The random numbers are those for an audit, from the first of the cases on.  Return the
+    candidates for a review, and the numbers of cases.
+    """
+    part, drawing = task
+    spool, counts, candidates = job.spool(part), CaseCounts(), [np.empty(0, CANDIDATE)]
     if not spool.exists():
         with WholeFile(spool, overwrite=True) as file:
-            for cases in _decided(job, task):
+            for cases in _decided(job, part, drawing):
                 cases.store(file)
     with spool.open("rb") as file:
         for cases in restored(file):
             candidates.append(cases.candidates())
             counts.add(cases)
-    if task.part.pieces[0].start >= counts.ids.MOST:
+    if part.pieces[0].start >= counts.ids.MOST:
         counts.ids.hashes.clear()
-    return DecidedPart(np.concatenate(candidates), counts)
+    return np.concatenate(candidates), counts
 
 
-def _decided(job: Job, task: DecideTask) -> Iterator[Cases]:
+def _decided(job: Job, part: OutputPart, drawing: np.random.RandomState | None) -> Iterator[Cases]:
     opened = job.model.open()
-    decide = Decider(opened, job.plan, task.drawing)
-    before = task.part.before
-    for piece in task.part.pieces:
+    decide = Decider(opened, job.plan, drawing)
+    before = part.before
+    for piece in part.pieces:
         for chunk in ahead(job.plan.read(piece, opened)):
             if not len(chunk):
                 continue
@@ -144,41 +128,18 @@ def _decided(job: Job, task: DecideTask) -> Iterator[Cases]:
         before += piece.rows
 
 
-# ---- ranking -------------------------------------------------------------------------------
-
-
-class RankTask(NamedTuple):
-    """A part whose cases are decided, with the ranks of those that may be reviewed."""
-
-    part: OutputPart
-    ranks: NDArray[np.int64]
-    id: str | None  # column that names the cases, if the files have it
-
-    def __str__(self) -> str:
-        return str(self.part)
-
-
-def rank_part(job: Job, task: RankTask) -> CaseCounts:
+def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCounts:
     """Rank the cases of a part and write them, unless that has been done; count the reviews."""
-    job.check_shared()
-    counts, final = CaseCounts(), Path(job.out, task.part.name)
-    frames = _frames(job, task, counts)
-    if final.exists():
-        for _ in frames:
-            pass
-        return counts
+    (part, ranks), opened, counts = task, job.model.open(), CaseCounts()
+    final = Path(job.out, part.name)
     token = secrets.token_hex(8)  # another worker may do the same
     temporary = Path(job.work, f"{final.stem}.{token}{final.suffix}")
-    with TableWriter(temporary) as writer:
-        for frame in frames:
-            writer.write(frame)
-    os.replace(temporary, final)
-    return counts
-
-
-def _frames(job: Job, task: RankTask, counts: CaseCounts) -> Iterator[Any]:
-    opened = job.model.open()
-    with job.spool(task.part).open("rb") as file:
-        for cases in ranked(file, task.ranks, task.part.pieces[0].start):
+    with job.spool(part).open("rb") as file, ExitStack() as stack:
+        writer = None if final.exists() else stack.enter_context(TableWriter(temporary))
+        for cases in ranked(file, ranks, part.pieces[0].start):
             counts.add_ranked(cases)
-            yield decision_frame(cases, opened, id=task.id, why=job.plan.why)
+            if writer is not None:
+                writer.write(decision_frame(cases, opened, id=job.plan.id, why=job.plan.why))
+    if writer is not None:
+        os.replace(temporary, final)
+    return counts

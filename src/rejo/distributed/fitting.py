@@ -9,9 +9,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from rejo._errors import RejoError
-from rejo.distributed.engines import place_of
+from rejo.distributed.here import Tell, place_of
 from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_frame
-from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import input_of
 from rejo.estimators import (
     RejoBoost,

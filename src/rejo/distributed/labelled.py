@@ -59,9 +59,9 @@ def judge_labelled(
     parts = parts_of(table.pieces)
     found: dict[str, LabelledCases] = {}
     with placing(client, n_jobs, sent, file) as run:
-        tasks = run(partial(judge_part, job), parts)
-        for part, judged in progress(
-            tasks, table.rows, "testing", rows=lambda done: done[0].rows, show=show_progress
+        tasks = run(partial(judge_part, job), [(part,) for part in parts])
+        for (part,), judged in progress(
+            tasks, table.rows, "testing", rows=lambda done: done[0][0].rows, show=show_progress
         ):
             found[part.name] = judged
     return LabelledCases.joined([found[part.name] for part in parts])
@@ -77,9 +77,9 @@ class LabelJob(NamedTuple):
     prints: bool
 
 
-def judge_part(job: LabelJob, part: OutputPart) -> LabelledCases:
+def judge_part(job: LabelJob, task: tuple[OutputPart]) -> LabelledCases:
     """Decide the cases of a part."""
-    opened = job.model.open()
+    (part,), opened = task, job.model.open()
     before, found = part.before, []
     for piece in part.pieces:
         chunks = read_chunks(piece, opened.encoder, text=job.columns.named(), **job.reading)

@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
-from rejo.distributed.engines import Engine
-from rejo.distributed.pace import Pace, Tell, n_rows
+from rejo.distributed.here import Here, Pace, Tell, n_rows
 from rejo.distributed.row_sources import Input
 from rejo.estimators import (
     PROVE,
@@ -46,7 +45,7 @@ MOST_CHOOSING = 200_000  # rows that choose an operating point
 class StreamedTraining(NamedTuple):
     """A table whose classes and columns are known, and where to learn from it."""
 
-    place: Engine
+    place: Here
     source: Input
     layout: RowLayout
     classes: NDArray[Any]  # (K,) in their order
