@@ -15,8 +15,7 @@ from joblib._dask import DaskDistributedBackend
 from joblib.parallel import SequentialBackend
 
 from rejo.cluster._connect import connect, scheduler_lost
-from rejo.cluster._hand_out import Look
-from rejo.cluster._lost import lost
+from rejo.cluster._lost import Look, lost
 from rejo.cluster._watch import OFTEN
 
 
@@ -102,8 +101,7 @@ class _Backend(DaskDistributedBackend):
                 raise out
             return super().retrieve_result_callback(out)
         except KilledWorker as error:
-            last = error.args[1]
-            gone = [(last.address, last.memory_limit)]
+            gone = [error.args[1]]
             raise lost(self.client, "workers die on it", gone, where="a task") from None
         except CancelledError as error:
             raise scheduler_lost(self.client) from error
