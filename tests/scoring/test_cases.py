@@ -9,7 +9,15 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
 from rejo.estimators import Judgement  # noqa: E402
-from rejo.scoring import CaseCounts, Cases, Spool, capacity_of, ranks_of, restored  # noqa: E402
+from rejo.scoring import (  # noqa: E402
+    CaseCounts,
+    Cases,
+    capacity_of,
+    ranked,
+    ranks_of,
+    restored,
+    spool,
+)
 from rejo.scoring.cases import (  # noqa: E402
     AMBIGUOUS,
     CANDIDATE,
@@ -128,10 +136,13 @@ def spooled(decision, sureness, reason, drawn=None, capacity=None, size=None):
     cases = Cases.of(judgement._replace(kind=np.array(reason)), {})
     if drawn is not None:
         cases.rows["drawn"] = drawn & (cases.rows["reason"] <= AMBIGUOUS)
-    with Spool() as spool:
-        for first in range(0, n, size or n):
-            spool.add(Cases(cases.rows[first : first + (size or n)]))
-        return np.concatenate([part.rows for part in spool.parts(capacity)])
+    parts = [cases.rows[first : first + (size or n)] for first in range(0, n, size or n)]
+    file = io.BytesIO()
+    candidates, counts = spool(map(Cases, parts), file)
+    assert counts.n_cases == n
+    file.seek(0)
+    found = ranked(file, ranks_of(candidates, capacity))
+    return np.concatenate([part.rows for part in found])
 
 
 REASON = [AMBIGUOUS, AMBIGUOUS, NOVEL, AMBIGUOUS, UNREADABLE, POLICY, AMBIGUOUS]

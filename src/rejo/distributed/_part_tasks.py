@@ -8,6 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +25,10 @@ from rejo.scoring import (
     Cases,
     Decider,
     ScoringPlan,
-    ahead,
     decision_frame,
     ranked,
     restored,
+    spool,
 )
 from rejo.tables import RowGroup, TableWriter
 
@@ -98,34 +99,28 @@ def decide_part(
     candidates for a review, and the numbers of cases.
     """
     part, drawing = task
-    spool, counts, candidates = job.spool(part), CaseCounts(), [np.empty(0, CANDIDATE)]
-    if not spool.exists():
-        with WholeFile(spool, overwrite=True) as file:
-            for cases in _decided(job, part, drawing):
-                cases.store(file)
-    with spool.open("rb") as file:
-        for cases in restored(file):
-            candidates.append(cases.candidates())
-            counts.add(cases)
+    file = job.spool(part)
+    if file.exists():
+        with file.open("rb") as stored:
+            candidates, counts = spool(restored(stored))
+    else:
+        with WholeFile(file, overwrite=True) as new:
+            candidates, counts = spool(_decided(job, part, drawing), new, job.work)
     if part.pieces[0].start >= counts.ids.MOST:
         counts.ids.hashes.clear()
-    return np.concatenate(candidates), counts
+    return np.concatenate([*candidates, np.empty(0, CANDIDATE)]), counts
 
 
 def _decided(job: Job, part: OutputPart, drawing: np.random.RandomState | None) -> Iterator[Cases]:
-    opened = job.model.open()
-    decide = Decider(opened, job.plan, drawing)
+    decide = Decider(job.model.open(), job.plan, drawing)
     before = part.before
     for piece in part.pieces:
-        for chunk in ahead(job.plan.read(piece, opened)):
-            if not len(chunk):
-                continue
-            cases = decide(chunk)
-            if job.plan.strict and cases.doubts:
-                row = before + int(chunk.index[min(cases.doubts)])
-                raise decide.refusal(cases, f"{without_password(piece.path)}, row {row + 1}")
-            yield cases
+        yield from decide.read(piece, partial(_place, piece, before))
         before += piece.rows
+
+
+def _place(piece: RowGroup, before: int, row: int) -> str:
+    return f"{without_password(piece.path)}, row {before + row + 1}"
 
 
 def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCounts:

@@ -99,11 +99,10 @@ class FrameDecider:
         opened = self._sent.open()
         decide = Decider(opened, self._plan)
         for frame in frames:
-            for chunk in self._typed(frame, opened):
-                if len(chunk):
-                    yield _like(frame, self._described(decide(chunk), opened))
+            for cases in self._decided(frame, decide):
+                yield _like(frame, self._described(cases, opened))
 
-    def _typed(self, frame: Any, opened: Opened) -> Iterator[Any]:
+    def _decided(self, frame: Any, decide: Decider) -> Iterator[Cases]:
         """Read a frame as the file that holds it: the same rules turn its cells into ours."""
         pa = import_pyarrow()
         arrow = is_arrow(frame)
@@ -116,7 +115,7 @@ class FrameDecider:
         with TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")
             pa.parquet.write_table(table, path, compression="none")
-            yield from self._plan.read(path, opened)
+            yield from decide.read(path, str)
 
     def _described(self, cases: Cases, opened: Opened) -> Any:
         candidates = cases.candidates()

@@ -6,10 +6,12 @@ nothing.
 
 The modules, in reading order: ``cases`` (one record for each row: decision, reason, rank),
 ``model`` (a model file, the columns it needs, its judgement of rows), ``decider`` (chunks of a
-table become cases), ``spool`` (cases on disk until all can be ranked), ``frame`` (columns as people
-read them), ``counts`` (what became of all cases, and which names repeat), ``labelled`` (cases whose
-classes are known) and ``ahead`` (work in a thread).
+table become cases), ``counts`` (what became of all cases, and which names repeat), ``frame``
+(columns as people read them), ``labelled`` (cases whose classes are known) and ``ahead`` (work in a
+thread).  Cases wait on disk, because only after the last one is the order of the reviews known.
 """
+
+# ruff: noqa: F401 (names for other rooms)
 
 from rejo.scoring.ahead import ahead
 from rejo.scoring.cases import (
@@ -22,7 +24,7 @@ from rejo.scoring.cases import (
     ranks_of,
     restored,
 )
-from rejo.scoring.counts import CaseCounts, DoubtCounts
+from rejo.scoring.counts import CaseCounts, DoubtCounts, spool
 from rejo.scoring.decider import Decider, ScoringPlan
 from rejo.scoring.frame import decision_frame
 from rejo.scoring.labelled import (
@@ -33,29 +35,3 @@ from rejo.scoring.labelled import (
     row_prints,
 )
 from rejo.scoring.model import Opened, open_scorer
-from rejo.scoring.spool import Spool
-
-__all__ = [
-    "CANDIDATE",
-    "CASE",
-    "URGENCY",
-    "CaseCounts",
-    "Cases",
-    "Decider",
-    "DoubtCounts",
-    "LabelColumns",
-    "LabelledCases",
-    "Opened",
-    "ScoringPlan",
-    "Spool",
-    "ahead",
-    "capacity_of",
-    "decision_frame",
-    "fingerprint",
-    "judge_labelled",
-    "open_scorer",
-    "ranked",
-    "ranks_of",
-    "restored",
-    "row_prints",
-]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._errors import RejoError
 from rejo._io import printable
 from rejo.scoring.cases import AMBIGUOUS, WORDS, Cases
 from rejo.tables import Doubt, Finding
@@ -44,33 +45,29 @@ class DoubtCounts:
 
     def __init__(self) -> None:
         self.n_rows = 0
-        self._kinds: dict[tuple[str, str], DoubtKind] = {}
         self._n_lacking = 0  # rows that lack a value
+        self._kinds: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], Doubt] = {}
 
     def add(self, doubts: Mapping[int, Sequence[Doubt]]) -> None:
         """Count some more rows."""
         self.n_rows += len(doubts)
         for found in doubts.values():
-            kinds: dict[tuple[str, str], Doubt] = {}
-            for one in found:
-                kinds.setdefault((one.column, one.why), one)
-            self._count(DoubtKind(1, doubt) for doubt in kinds.values())
             self._n_lacking += any(one.why == "missing" for one in found)
+            kinds = {(one.column, one.why): one for one in reversed(found)}
+            self._kinds.update(reversed(kinds.keys()))
+            self._first = kinds | self._first
 
     def merge(self, other: DoubtCounts) -> None:
         """Count the rows that another has counted."""
         self.n_rows += other.n_rows
         self._n_lacking += other._n_lacking
-        self._count(other._kinds.values())
-
-    def _count(self, kinds: Iterable[DoubtKind]) -> None:
-        for more, doubt in kinds:
-            n, first = self._kinds.get((doubt.column, doubt.why), (0, doubt))
-            self._kinds[doubt.column, doubt.why] = DoubtKind(n + more, first)
+        self._kinds.update(other._kinds)
+        self._first = other._first | self._first
 
     def most_first(self) -> list[DoubtKind]:
         """Return the kinds of doubt, those of most rows first."""
-        return sorted(self._kinds.values(), key=lambda one: -one.n_rows)
+        return [DoubtKind(n, self._first[kind]) for kind, n in self._kinds.most_common()]
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the counts by column and why, with an example each."""
@@ -219,3 +216,26 @@ class CaseCounts:
             "doubts": self.doubts.as_json(),
             "columns": [one._asdict() for one in self.strange],
         }
+
+
+def spool(
+    found: Iterable[Cases], file: IO[bytes] | None = None, folder: str = ""
+) -> tuple[list[NDArray[Any]], CaseCounts]:
+    """Store cases in a file of a folder, if one is given, until all can be ranked; count them.
+
+    Return also the candidates for a review, which alone stay in memory: 10 bytes each.
+    """
+    candidates, counts = [], CaseCounts()
+    for cases in found:
+        candidates.append(cases.candidates())
+        counts.add(cases)
+        if file is not None:
+            try:
+                cases.store(file)
+            except OSError as error:
+                raise RejoError(
+                    f"{folder} cannot be written to ({error.strerror}): decisions are kept there "
+                    "until the last case is read. Make room, or split the table; for a single file, "
+                    "TMPDIR may name another folder"
+                ) from None
+    return candidates, counts

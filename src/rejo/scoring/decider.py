@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rejo._errors import RejoError
 from rejo._io import one_line
+from rejo.scoring.ahead import ahead
 from rejo.scoring.cases import AMBIGUOUS, NOVEL, POLICY, Cases, names_of
 from rejo.scoring.model import SOME, Opened
 from rejo.tables import Doubt, Finding, TableError, read_chunks, shown
@@ -61,15 +62,6 @@ class ScoringPlan(NamedTuple):
         must_have_id = id is not None or (named is not None and named == by)
         return cls(named, must_have_id, by, why, audit, strict, dict(reading or {}), list(accept))
 
-    def read(self, path: str | os.PathLike[str], opened: Opened) -> Iterator[Any]:
-        """Read what the model and the plan need of a table, in chunks."""
-        text = list(dict.fromkeys(name for name in (self.id, self.group) if name is not None))
-        optional = [] if self.must_have_id or self.id is None else [self.id]
-        rows = max(1, min(ROWS, NUMBERS // opened.found.most_columns))
-        return read_chunks(
-            path, opened.encoder, text=text, optional=optional, rows=rows, **self.reading
-        )
-
 
 class Decider:
     """Decides chunks of a table, one after the other.
@@ -92,6 +84,28 @@ class Decider:
         self._features = list(opened.encoder.kinds_)
         self._watch = opened.watch()
         self._some: list[Any] = []  # rows, and their groups, to see which columns matter
+        self.has_ids = False  # the table has the column that names the cases
+
+    def read(self, path: str | os.PathLike[str], where: Callable[[int], str]) -> Iterator[Cases]:
+        """Read what the model and the plan need of a table, and decide its rows, in chunks.
+
+        ``where`` gives the place of a row, for the error about one in doubt if the plan is strict.
+        """
+        plan, opened = self.plan, self.opened
+        text = list(dict.fromkeys(name for name in (plan.id, plan.group) if name is not None))
+        optional = [] if plan.must_have_id or plan.id is None else [plan.id]
+        rows = max(1, min(ROWS, NUMBERS // opened.found.most_columns))
+        chunks = read_chunks(
+            path, opened.encoder, text=text, optional=optional, rows=rows, **plan.reading
+        )
+        for chunk in ahead(chunks):
+            self.has_ids = plan.id in chunk.columns
+            if not len(chunk):
+                continue
+            cases = self(chunk)
+            if plan.strict and cases.doubts:
+                raise _refusal(cases, where(int(chunk.index[min(cases.doubts)])))
+            yield cases
 
     def __call__(self, chunk: Any) -> Cases:
         """Decide the rows of a chunk, as :func:`rejo.tables.read_chunks` yields them."""
@@ -102,7 +116,7 @@ class Decider:
             opened.encoder.add_rows(self._watch, cases.X)
             if not self._some:
                 self._some = [cases.X[:SOME], None if group is None else group[:SOME]]
-        if plan.id is not None and plan.id in chunk.columns:
+        if plan.id in chunk.columns:
             cases.names = names_of(chunk[plan.id])
         cases.details = self._details(cases)
         if plan.audit:  # those that are reviewed in any case need not be drawn
@@ -125,17 +139,6 @@ class Decider:
             said[row] = one_line(f"{by}{lacks}")
         return said | {row: _said(found) for row, found in doubts.items()}
 
-    def refusal(self, cases: Cases, where: str) -> TableError:
-        """Return an error about the first row in doubt, which is there."""
-        row = min(cases.doubts)
-        name = "" if cases.names is None else f" ({shown(cases.names[row].as_py())})"
-        return TableError(
-            "; ".join(map(str, cases.doubts[row][:3])),
-            where=where + name,
-            parameter="strict",
-            remedy="Correct it, or leave out strict: then such rows go to review.",
-        )
-
     def strange(self) -> list[Finding]:
         """Return the columns that are not as in training."""
         if self._watch is None or not self._some:
@@ -148,3 +151,15 @@ def _said(doubts: Sequence[Doubt]) -> str:
     more = len(doubts) - MOST_DOUBTS
     said = "; ".join(map(str, doubts[:MOST_DOUBTS]))
     return one_line(said + (f"; and {more} more" if more > 0 else ""))
+
+
+def _refusal(cases: Cases, where: str) -> TableError:
+    """Return an error about the first row in doubt, which is there."""
+    row = min(cases.doubts)
+    name = "" if cases.names is None else f" ({shown(cases.names[row].as_py())})"
+    return TableError(
+        "; ".join(map(str, cases.doubts[row][:3])),
+        where=where + name,
+        parameter="strict",
+        remedy="Correct it, or leave out strict: then such rows go to review.",
+    )
