@@ -235,7 +235,7 @@ def spool(
             except OSError as error:
                 raise RejoError(
                     f"{folder} cannot be written to ({error.strerror}): decisions are kept there "
-                    "until the last case is read. Make room, or split the table; for a single file, "
-                    "TMPDIR may name another folder"
+                    "until the last case is read. Make room, or split the table; for a single "
+                    "file, TMPDIR may name another folder"
                 ) from None
     return candidates, counts
