@@ -35,3 +35,5 @@ from rejo.scoring.labelled import (
     row_prints,
 )
 from rejo.scoring.model import Opened, open_scorer
+
+__all__: list[str] = []  # nothing here is public

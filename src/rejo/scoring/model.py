@@ -93,8 +93,7 @@ class Opened:
 
     def matters(self, column: str, X: Any, group: Any = None) -> bool:
         """Return whether decisions on some rows change with the usual values of a column."""
-        found = []
-        time = self.encoder.reading_["time"]
+        time, first, changed = self.encoder.reading_["time"], None, np.zeros(len(X), dtype=bool)
         for value in self.encoder.typical(column):
             part = X.copy()
             if self.encoder.kinds_[column] == "date":  # an age
@@ -102,8 +101,9 @@ class Opened:
             part[column] = value
             with self.blamed():
                 judged = judge(self.model, part, group=group)
-            found.append([judged.decision, judged.forced])
-        changed = np.any(np.array(found) != np.array(found[:1]), axis=(0, 1))
+            found = np.array([judged.decision, judged.forced])
+            first = found if first is None else first
+            changed |= (found != first).any(axis=0)
         return bool(changed.sum() >= MATTERS * len(X) > 0)
 
     # ---- groups to promise by ----------------------------------------------------------------
