@@ -72,13 +72,13 @@ def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -
     """Test the tables of many files, of whose cases only a few numbers are kept."""
     from functools import partial
 
-    from rejo.distributed import judge_labelled
+    from rejo.distributed import judge_files
     from rejo.tables import TableError, pieces_of
 
     how = _class_options(arguments, opened)
     reading = options.reading(arguments)
     with needing(target=columns.target, group=columns.group):
-        found = judge_labelled(
+        found = judge_files(
             opened, arguments.data, columns, partial(class_codes, **how),
             required=_required(arguments, columns), reading=reading,
             prints=opened.table.get("cases") is not None, client=arguments.dask,

@@ -13,7 +13,7 @@ frames that another engine, such as Spark, hands to it.
 from rejo.distributed.fitting import fit
 from rejo.distributed.frames import FrameDecider
 from rejo.distributed.here import Here, place_of
-from rejo.distributed.labelled import judge_labelled
+from rejo.distributed.labelled import judge_files
 from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
 from rejo.distributed.legs import (
     FIRST_ROUNDS,

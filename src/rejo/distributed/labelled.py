@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo import scoring
 from rejo._io import progress, without_password
 from rejo.distributed._part_tasks import OutputPart, parts_of
 from rejo.distributed._sent_model import SentModel, packed_model, placing
-from rejo.scoring import LabelColumns, LabelledCases, Opened
+from rejo.scoring import LabelColumns, LabelledCases, Opened, judge_labelled
 from rejo.tables import (
     ParquetTable,
     RowGroup,
@@ -28,7 +27,7 @@ NO_CLASS, UNKNOWN = -1, -2  # what a classifier of words says besides the index 
 Classify = Callable[[Sequence[str]], list[int]]
 
 
-def judge_labelled(
+def judge_files(
     model: Any,
     data: Any,
     columns: LabelColumns,
@@ -104,7 +103,7 @@ def _judged(
         )
     found, known = LabelledCases.joined([]), y >= 0
     if known.any():
-        found, _ = scoring.judge_labelled(
+        found, _ = judge_labelled(
             opened, chunk[known], y[known], job.columns, start=piece.start, prints=job.prints
         )
     seen = np.bincount(label.codes, minlength=len(label.words)).tolist()

@@ -51,8 +51,8 @@ class Cases:
     why: dict[int, str] = field(default_factory=dict)  # which features pull to either side
     names: Any = None  # (n,) strings of Arrow, if the table has a column for it
     first: int = 0  # index of the first case in the whole table
-    X: Any = None  # the features, with cells that can be encoded; not on disk, nor is the next
-    group: Any = None  # (n,) of the groups that the model promises by
+    X: Any = None  # until they are decided: the features, with cells that can be encoded
+    group: Any = None  # (n,) and the groups that the model promises by
 
     @classmethod
     def of(cls, found: Judgement, doubts: dict[int, list[Doubt]], **about: Any) -> Cases:

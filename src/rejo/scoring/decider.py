@@ -123,9 +123,9 @@ class Decider:
             drawn = self.drawing.uniform(size=len(chunk)) < plan.audit
             cases.rows["drawn"] = drawn & (cases.rows["reason"] <= AMBIGUOUS)
         if plan.why:
-            cases.why = opened.why(
-                cases.X, np.flatnonzero(cases.rows["reason"] == AMBIGUOUS), group
-            )
+            ambiguous = np.flatnonzero(cases.rows["reason"] == AMBIGUOUS)
+            cases.why = opened.why(cases.X, ambiguous, group)
+        cases.X = cases.group = None  # while a chunk is decided, the last one may still be there
         return cases
 
     def _details(self, cases: Cases) -> dict[int, str]:
