@@ -16,11 +16,9 @@ from rejo.distributed.here import Here, place_of
 from rejo.distributed.labelled import judge_files
 from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
 from rejo.distributed.legs import (
-    FIRST_ROUNDS,
     TRIES,
     Leg,
-    joined_scores,
-    next_rounds,
+    grow_in_legs,
     rank_shares,
     run_rank,
     tracker,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from rejo.distributed.legs import FIRST_ROUNDS, about, next_rounds, score
+from rejo.distributed.legs import Left, Leg, grow_in_legs, left_by
 from rejo.estimators import (
     Grower,
     Growth,
@@ -55,14 +55,14 @@ class Here:
         tell(f"Reading {n_rows(parts):,} rows, about four times.")
         rows = StreamedRows(layout, parts)
         grower = Grower(plan, rows.learning, rows.stopping, n_threads)
-        stage, rounds = None, FIRST_ROUNDS
-        while stage is None or not stage.finished:
+
+        def run(leg: Leg) -> list[Left]:
             start = monotonic()
-            stage = grower.grow(stage, None if plan.samples else rounds)
-            seconds = monotonic() - start
-            tell(about(stage, plan, grower.n_rows, rounds, seconds))
-            rounds = next_rounds(rounds, seconds)
-        return stage, score(plan, stage, rows)
+            stage = grower.grow(leg.stage, leg.rounds)
+            return [left_by(plan, stage, monotonic() - start, grower, rows)]
+
+        leg = Leg("", {}, plan, layout, [])
+        return grow_in_legs(leg._replace(rounds=None) if plan.samples else leg, run, tell)
 
     def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
         """Return ``function(*args, tell)`` of work that cannot be divided."""

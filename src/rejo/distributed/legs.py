@@ -4,7 +4,7 @@ Between two legs all that is needed to go on is with the driver.  If a rank is l
 read again and the leg is repeated: the model is the same to the bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, NamedTuple
@@ -43,8 +43,8 @@ class Leg(NamedTuple):
     plan: Plan
     layout: RowLayout
     pieces: list[RowGroup]
-    stage: Growth | None
-    rounds: int
+    stage: Growth | None = None
+    rounds: int | None = FIRST_ROUNDS  # None: all
 
 
 class Left(NamedTuple):
@@ -69,14 +69,27 @@ def next_rounds(rounds: int, seconds: float) -> int:
     return int(np.clip(round(rounds * SECONDS / max(seconds, 1e-3)), 1, MOST_ROUNDS))
 
 
-def about(stage: Growth, plan: Plan, n_rows: int, rounds: int, seconds: float) -> str:
-    """Say how far the growth is after some rounds, and how long the rest takes at most."""
-    n = len(stage.losses)
-    if stage.finished:
-        return f"{n} rounds are grown; the best is {stage.n_rounds}."
-    rate = n_rows * rounds / max(seconds, 1e-3)
-    left = (plan.max_rounds - n) * seconds / rounds
-    return f"{n} rounds, {rate:,.0f} rows a second each, at most {left:,.0f} s left."
+def grow_in_legs(
+    leg: Leg, run: Callable[[Leg], Sequence[Left]], tell: Callable[[str], None]
+) -> tuple[Growth, dict[int, Scored]]:
+    """Grow trees to the end, where ``run`` gives what all ranks leave behind after a leg.
+
+    Return also the scores of the rows that were held out.
+    """
+    while True:
+        found = run(leg)
+        stage, seconds = found[0].stage, found[0].seconds
+        assert stage is not None
+        n = len(stage.losses)
+        if stage.finished:
+            tell(f"{n} rounds are grown; the best is {stage.n_rounds}.")
+            return stage, joined_scores(found)
+        assert leg.rounds is not None
+        rate = sum(one.n_rows for one in found) * leg.rounds / max(seconds, 1e-3)
+        left = (leg.plan.max_rounds - n) * seconds / leg.rounds
+        tell(f"{n} rounds, {rate:,.0f} rows a second each, at most {left:,.0f} s left.")
+        rounds = leg.rounds if leg.plan.samples else next_rounds(leg.rounds, seconds)
+        leg = leg._replace(stage=stage, rounds=rounds)
 
 
 def joined_scores(found: Sequence[Left]) -> dict[int, Scored]:
@@ -102,10 +115,7 @@ def tracker(n_ranks: int, host: str) -> Iterator[dict[str, Any]]:
 
 
 def run_rank(rank: int, leg: Leg, frames: Sequence[Any] | None = None, n_threads: int = 1) -> Left:
-    """Grow some rounds as one of several ranks; at the end, score the rows that were kept.
-
-    Whatever starts the ranks, each is a process.
-    """
+    """Run a leg as one of several ranks; whatever starts them, each is a process."""
     xgboost = import_xgboost()
     collective = xgboost.collective
     args = {**leg.tracker, "DMLC_TASK_ID": f"{rank:06d}", "dmlc_timeout": TIMEOUT}
@@ -124,12 +134,15 @@ def run_rank(rank: int, leg: Leg, frames: Sequence[Any] | None = None, n_threads
         start = monotonic()
         stage = grower.grow(leg.stage, leg.rounds)
         seconds = monotonic() - start
-    scored = score(leg.plan, stage, rows) if stage.finished else None
-    return Left(stage if rank == 0 else None, scored, seconds, "", grower.n_rows)
+    found = left_by(leg.plan, stage, seconds, grower, rows)
+    return found if rank == 0 else found._replace(stage=None)
 
 
-def score(plan: Plan, stage: Growth, rows: StreamedRows) -> dict[int, Scored]:
-    """Scores of the rows that prove, and of those that stop."""
-    grown = grown_from(plan, stage)
-    walker = grown.walker(plan)
-    return {n: Scored.by_trees(grown, walker, rows.kept(n)) for n in (PROVE, STOP)}
+def left_by(plan: Plan, stage: Growth, seconds: float, grower: Grower, rows: StreamedRows) -> Left:
+    """Return what is left behind after a leg; at the end, score the rows that were kept."""
+    scored = None
+    if stage.finished:
+        grown = grown_from(plan, stage)
+        walker = grown.walker(plan)
+        scored = {n: Scored.by_trees(grown, walker, rows.kept(n)) for n in (PROVE, STOP)}
+    return Left(stage, scored, seconds, "", grower.n_rows)

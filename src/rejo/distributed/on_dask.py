@@ -59,9 +59,14 @@ class OnDask(Here):
         shares = legs.rank_shares(parts, len(workers(self.client)))
         who = "1 worker reads" if len(shares) == 1 else f"{len(shares)} workers read"
         tell(f"{who} {n_rows(parts):,} rows, about four times.")
-        first = Leg(uuid4().hex, {}, plan, layout, [], None, legs.FIRST_ROUNDS)
-        with _patience():
-            return _grow(self.client, first, shares, tell)
+        job = uuid4().hex
+        ranks = _Ranks(self.client, shares, tell)
+        try:
+            with _patience():
+                return legs.grow_in_legs(Leg(job, {}, plan, layout, []), ranks, tell)
+        finally:
+            if ranks.team and self.client.status == "running":
+                forget(self.client, job, [one.address for one in ranks.team])
 
     def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
         """Let one worker do it."""
@@ -82,55 +87,47 @@ def _alone(function: Callable[..., Any], args: Any) -> Any:
 # ---- legs -----------------------------------------------------------------------------------
 
 
-def _grow(
-    client: Any, leg: Leg, shares: Sequence[Sequence[Part]], tell: Tell
-) -> tuple[Growth, dict[int, Scored]]:
-    """Grow trees on as many workers as there are shares; scores of the rows that were held out."""
-    tries = 0
-    team: list[WorkerInfo] | None = None
-    try:
+class _Ranks:
+    """Runs legs on as many workers as there are shares; one that loses a worker is repeated."""
+
+    def __init__(self, client: Any, shares: Sequence[Sequence[Part]], tell: Tell) -> None:
+        self.client, self.shares, self.tell = client, shares, tell
+        self.team: list[WorkerInfo] | None = None  # that have the data
+
+    def __call__(self, leg: Leg) -> list[Left]:
+        lost = 0
         while True:
             try:
-                found = _run(client, leg, shares, team)
+                found = self._run(leg)
             except WorkerLost as error:
+                self.team, lost = None, lost + 1
                 if error.memory_limit is not None:
                     raise
-                tries, team = tries + 1, None
-                if tries > legs.TRIES:
+                if lost > legs.TRIES:
                     raise ClusterError(
-                        f"workers were lost {tries} times in one leg; at last: {error.problem}",
+                        f"workers were lost {lost} times in one leg; at last: {error.problem}",
                         parameter="client",
                         remedy="The log of the workers, or of their machines, may tell why.",
                     ) from error
                 done = 0 if leg.stage is None else len(leg.stage.losses)
-                tell(f"Repeating the leg from round {done}: {error}")
-                continue
-            stage, seconds = found[0].stage, found[0].seconds
-            assert stage is not None
-            tries, team = 0, _team(client, found)
-            tell(legs.about(stage, leg.plan, sum(x.n_rows for x in found), leg.rounds, seconds))
-            if stage.finished:
-                return stage, legs.joined_scores(found)
-            rounds = leg.rounds if leg.plan.samples else legs.next_rounds(leg.rounds, seconds)
-            leg = leg._replace(stage=stage, rounds=rounds)
-    finally:
-        if team and client.status == "running":
-            forget(client, leg.job, [one.address for one in team])
+                self.tell(f"Repeating the leg from round {done}: {error}")
+            else:
+                known = {worker.address: worker for worker in workers(self.client)}
+                team = [known[one.address] for one in found if one.address in known]
+                self.team = team if len(team) == len(found) else None  # one has just gone
+                return found
 
-
-def _run(
-    client: Any, leg: Leg, shares: Sequence[Sequence[Part]], team: list[WorkerInfo] | None
-) -> list[Left]:
-    error = import_xgboost().core.XGBoostError
-    with legs.tracker(len(shares), host_of(client)) as args:
-        tasks = [
-            (
-                leg._replace(tracker=args, pieces=[part.piece for part in share]),
-                [part.frame for part in share],  # futures, which Dask replaces by what they hold
-            )
-            for share in shares
-        ]
-        return together(client, _run_leg, tasks, on=team, echoes=(error,))
+    def _run(self, leg: Leg) -> list[Left]:
+        error = import_xgboost().core.XGBoostError
+        with legs.tracker(len(self.shares), host_of(self.client)) as args:
+            tasks = [
+                (
+                    leg._replace(tracker=args, pieces=[part.piece for part in share]),
+                    [part.frame for part in share],  # futures, which Dask replaces by their results
+                )
+                for share in self.shares
+            ]
+            return together(self.client, _run_leg, tasks, on=self.team, echoes=(error,))
 
 
 def _run_leg(rank: int, task: tuple[Leg, list[Any]]) -> Left:
@@ -140,13 +137,6 @@ def _run_leg(rank: int, task: tuple[Leg, list[Any]]) -> Left:
     (leg, frames), worker = task, get_worker()
     found = legs.run_rank(rank, leg, frames, int(worker.state.nthreads))
     return found._replace(address=worker.address)
-
-
-def _team(client: Any, found: Sequence[Left]) -> list[WorkerInfo] | None:
-    """The same workers for the next leg: they have the data; None if one has just gone."""
-    known = {worker.address: worker for worker in workers(client)}
-    team = [known[one.address] for one in found if one.address in known]
-    return team if len(team) == len(found) else None
 
 
 def forget(client: Any, job: str, addresses: list[str]) -> None:
