@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from rejo import load
-from rejo.scoring.opened import encoder_of
+from rejo.scoring.model import encoder_of
 
 BLOCK = 100_000
 FORMATS = ("csv", "parquet")

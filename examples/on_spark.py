@@ -15,12 +15,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark import BarrierTaskContext
 
 from rejo.distributed import (
-    FIRST_ROUNDS,
     TRIES,
     Here,
     Leg,
-    joined_scores,
-    next_rounds,
+    grow_in_legs,
     rank_shares,
     run_rank,
     tracker,
@@ -39,19 +37,18 @@ class OnSpark(Here):
         return reduce(Survey.joined, found, Survey())
 
     def grow(self, plan, layout, parts, n_threads, tell):
-        job, stage, rounds, lost = uuid4().hex, None, FIRST_ROUNDS, 0
         shares = [[part.piece for part in share] for share in rank_shares(parts, self.n_ranks)]
-        while stage is None or not stage.finished:
-            legs = [Leg(job, {}, plan, layout, share, stage, rounds) for share in shares]
+
+        def run(leg, tries=TRIES):
+            each = [leg._replace(pieces=share) for share in shares]
             try:
-                found = self.spread(legs, len(legs)).barrier().mapPartitions(run_task).collect()
+                return self.spread(each, len(each)).barrier().mapPartitions(run_task).collect()
             except Py4JJavaError:  # Spark does not repeat such a stage
-                if (lost := lost + 1) > TRIES:
+                if not tries:
                     raise
-                continue
-            stage, lost = found[0].stage, 0
-            rounds = rounds if plan.samples else next_rounds(rounds, found[0].seconds)
-        return stage, joined_scores(found)
+                return run(leg, tries - 1)
+
+        return grow_in_legs(Leg(uuid4().hex, {}, plan, layout, []), run, tell)
 
 
 def run_task(legs):

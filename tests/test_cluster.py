@@ -19,7 +19,7 @@ from rejo.cluster import (
     ClusterError,
     WorkerLost,
     _connect,
-    _hand_out,
+    _lost,
     _together,
     connect,
     hand_out,
@@ -238,8 +238,8 @@ def test_closing_cancels_what_has_not_begun(client, tmp_path):
 
 
 def test_all_workers_gone_for_good(client, monkeypatch):
-    monkeypatch.setattr(_hand_out, "PATIENCE", 1.0)
-    monkeypatch.setattr(_hand_out, "survey", lambda client: ([], []))
+    monkeypatch.setattr(_lost, "PATIENCE", 1.0)
+    monkeypatch.setattr(_lost, "survey", lambda client: ([], []))
     with pytest.raises(ClusterError, match="no workers"):
         list(hand_out(client, sleep_a_while, [0]))
 
@@ -290,8 +290,7 @@ def test_workers_that_are_paused_for_ever(client, monkeypatch):
     """They hold so much memory that Dask gives them nothing to do, and too little to end them."""
     together(client, keep_memory, [0.87 * LIMIT] * 2)
     until_paused(client, 2)
-    monkeypatch.setattr(_hand_out, "STUCK", 1.0)
-    monkeypatch.setattr(_together, "STUCK", 1.0)
+    monkeypatch.setattr(_lost, "STUCK", 1.0)
     said = "paused by Dask, as it holds 80 % or more of its memory limit of 400 MB"
     with pytest.raises(WorkerLost, match=f"all workers wait: .*{said}"):
         list(hand_out(client, square, range(3)))

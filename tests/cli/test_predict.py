@@ -21,7 +21,7 @@ import rejo
 from rejo import RejoLinear
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.persistence import save
-from rejo.scoring.case_counts import DoubtCounts
+from rejo.scoring.counts import DoubtCounts
 from rejo.tables import read_table
 from rejo.tables.doubts import Doubt
 
@@ -65,7 +65,7 @@ def test_decisions_are_those_of_the_model(predict, model, cases):
 
 
 def test_ranks_count_the_reviews_of_the_whole_file(predict, model, cases, monkeypatch):
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", 7)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", 7)
     found = predict(model, cases)
     rejected = found["decision"] == "review"
     ranks = found.loc[rejected, "rank"].astype(int)
@@ -78,7 +78,7 @@ def test_ranks_count_the_reviews_of_the_whole_file(predict, model, cases, monkey
 @pytest.mark.parametrize("rows", [7, 59, 60])
 def test_the_size_of_a_chunk_does_not_matter(predict, model, cases, monkeypatch, rows):
     whole = predict(model, cases)
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", rows)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", rows)
     pd.testing.assert_frame_equal(predict(model, cases), whole)
 
 
@@ -141,7 +141,7 @@ def test_names_of_cases_are_kept(predict, model, cases):
 
 
 def test_row_numbers_without_row_names(predict, model, cases, monkeypatch):
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", 7)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", 7)
     frame = pd.read_csv(cases, dtype=str).drop(columns="case")
     frame.to_csv("nameless.csv", index=False)
     found = predict(model, "nameless.csv", warning="'case'")
@@ -215,7 +215,7 @@ def test_parquet_in_and_out(run, predict, model, cases, monkeypatch):
     frame = pd.read_csv(cases, dtype={"case": str})
     frame.to_parquet("new.parquet")
     pd.testing.assert_frame_equal(predict(model, "new.parquet"), whole)
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", 7)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", 7)
     assert run("predict", model, "new.parquet", "-o", "out.parquet")[0] == 0
     found = pd.read_parquet("out.parquet")
     assert found.columns.tolist() == ["case", *COLUMNS]
@@ -308,7 +308,7 @@ BAD_CELLS = [
 def test_a_bad_cell_is_a_review_with_its_reason(
     run, predict, model, cases, folder, monkeypatch, cells, reason, detail
 ):
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", 7)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", 7)
     whole = predict(model, cases)
     spoil(cases, **cells)
     found = predict(model, "bad.csv")
@@ -382,7 +382,7 @@ def test_a_column_that_changed_is_named_first(run, model, cases):
 
 
 def test_strict_stops_at_the_first_row_in_doubt(refused, model, cases, folder, monkeypatch):
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", 7)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", 7)
     for cells, _, detail in BAD_CELLS:
         spoil(cases, **cells)
         (folder / "out.csv").write_text("old")
@@ -393,7 +393,7 @@ def test_strict_stops_at_the_first_row_in_doubt(refused, model, cases, folder, m
 
 
 def test_nothing_goes_to_standard_output_before_all_is_read(run, model, cases, monkeypatch):
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", 7)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", 7)
     spoil(cases, age="old")
     code, out, _ = run("predict", model, "bad.csv", "--strict")
     assert (code, out) == (3, "")
@@ -429,10 +429,10 @@ def test_nothing_is_replaced_without_overwrite(refused, model, cases, folder):
 SLOW = """
 import sys, time
 from rejo.cli import main
-from rejo.scoring import deciding
+from rejo.scoring import decider
 from rejo.tables import TableWriter
 
-deciding.ROWS = 20
+decider.ROWS = 20
 write = TableWriter.write
 
 def slowly(self, frame):
@@ -490,7 +490,7 @@ def test_killed_in_the_middle_of_writing(run, model, table, folder, n_writes):
 def test_capacity_reviews_the_first_and_decides_the_others(
     run, predict, model, cases, monkeypatch, capacity, n, rows
 ):
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", rows)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", rows)
     whole = predict(model, cases)
     found = predict(model, cases, "--capacity", capacity)
     ranks = whole["rank"].replace("", "0").astype(int)
@@ -550,7 +550,7 @@ def test_capacity_is_exact_with_ties(predict, run, table):
 @pytest.mark.parametrize("rows", [3, 60])
 @pytest.mark.parametrize("price", [0.2, None])
 def test_gaps_that_a_model_from_python_refuses(predict, table, monkeypatch, rows, price):
-    monkeypatch.setattr("rejo.scoring.deciding.ROWS", rows)
+    monkeypatch.setattr("rejo.scoring.decider.ROWS", rows)
     X = table(60)[["age", "income"]].fillna(0)
     model = RejoLinear(reject_cost=price)
     model = make_pipeline(StandardScaler(), model).fit(X, table(60)["grade"])
@@ -589,5 +589,5 @@ def test_a_full_disk_while_decisions_are_kept(refused, model, cases, monkeypatch
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rejo.scoring.spool.store", full)
+    monkeypatch.setattr("rejo.scoring.cases.Cases.store", full)
     assert "TMPDIR" in refused(2, "predict", model, cases)

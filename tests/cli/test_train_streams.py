@@ -198,7 +198,7 @@ def test_files_whose_types_differ_are_refused(refused, pieces):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_jobs_are_threads_of_this_machine(run, pieces, monkeypatch, n_jobs):
-    from rejo.distributed.engines import Here
+    from rejo.distributed import Here
 
     grow, seen = Here.grow, []
 

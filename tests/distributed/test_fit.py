@@ -264,7 +264,7 @@ def test_an_index_of_pandas_is_no_feature(frame, tmp_path):
 def test_a_worker_that_does_not_answer_holds_nobody_up(monkeypatch):
     from threading import Event
 
-    from rejo.distributed import legs
+    from rejo.distributed import on_dask
 
     frozen, asked = Event(), []
 
@@ -273,8 +273,8 @@ def test_a_worker_that_does_not_answer_holds_nobody_up(monkeypatch):
             asked.append((job, workers))
             frozen.wait(60)
 
-    monkeypatch.setattr(legs, "FORGETTING", 0.01)
-    legs.forget(Client(), "job", ["tcp://127.0.0.1:1"])
+    monkeypatch.setattr(on_dask, "FORGETTING", 0.01)
+    on_dask.forget(Client(), "job", ["tcp://127.0.0.1:1"])
     assert asked == [("job", ["tcp://127.0.0.1:1"])]
     assert not frozen.is_set()
     frozen.set()

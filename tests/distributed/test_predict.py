@@ -228,7 +228,9 @@ def test_decisions_that_were_being_replaced(model, data, tmp_path):
     out = tmp_path / "decided"
     predict(model, data, out)
     (out / WORK).mkdir()
-    os.replace(out / MANIFEST, out / WORK / "replaced.json")
+    old = json.loads((out / MANIFEST).read_text())["parts"]
+    (out / WORK / "run.json").write_text(json.dumps({"key": "k", "parts": [], "replaces": old}))
+    (out / MANIFEST).unlink()
     (out / "a-0000.parquet").unlink()
     with pytest.raises(RejoError, match="another run"):
         predict(model, data, out, capacity=5)
@@ -237,7 +239,7 @@ def test_decisions_that_were_being_replaced(model, data, tmp_path):
     assert WORK not in os.listdir(out)
 
 
-@pytest.mark.parametrize("fails", ["placing", "decide_part", "_rank_tasks"])
+@pytest.mark.parametrize("fails", ["placing", "decide_part", "rank_part"])
 def test_old_decisions_stay_until_new_ones_are_ready(model, data, tmp_path, monkeypatch, fails):
     out = tmp_path / "decided"
     predict(model, data, out)
@@ -252,7 +254,7 @@ def test_old_decisions_stay_until_new_ones_are_ready(model, data, tmp_path, monk
             predict(model, data, out, capacity=5, overwrite=True)
         with pytest.raises(RejoError, match="no cluster"):
             predict(model, data, tmp_path / "new", capacity=5)
-    if fails == "_rank_tasks":  # all is decided: the old ones have gone, and the run goes on
+    if fails == "rank_part":  # all is decided: the old ones have gone, and the run goes on
         assert MANIFEST not in contents(out)
     else:
         assert contents(out) == before

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rejo._io import without_password
 from rejo.cli import _options as options
-from rejo.cli._cases import count_groups
 from rejo.cli._class_names import class_codes, read_classes, sort_words
 from rejo.cli._files import CommandError
 from rejo.cli._model_file import needing
 
 if TYPE_CHECKING:
-    from rejo.scoring import DoubtCounts, LabelColumns, Opened, TestedRows
-
-SHARES = [0.01 * i for i in range(51)]  # to review, on the slider of the report
+    from rejo.scoring import DoubtCounts, LabelColumns, LabelledCases, Opened
 
 
 class Tested(NamedTuple):
@@ -31,8 +28,8 @@ class Tested(NamedTuple):
     trained_on: bool  # these are the training cases
     doubts: DoubtCounts
     spellings: list[str]
-    tested: TestedRows | None = None  # for a report
-    strange: tuple[Any, ...] = ()  # columns that are not as in training
+    strange: list[Any]  # columns that are not as in training
+    judged: Any = None  # rejo.scoring.Cases, for a report
 
 
 def label_columns(arguments: Namespace, opened: Opened) -> LabelColumns:
@@ -59,55 +56,60 @@ def _required(arguments: Namespace, columns: LabelColumns) -> list[str]:
 
 def decided_table(arguments: Namespace, opened: Opened, columns: LabelColumns) -> Tested:
     """Test one table, which is read whole."""
-    import numpy as np
-
-    from rejo.scoring import DoubtCounts, fingerprint, judge_tested, row_prints
+    from rejo.scoring import judge_labelled
 
     frame, y, spellings = _read(arguments, opened, columns)
-    by = columns.by if columns.by in frame.columns else None
-    tested = judge_tested(opened, frame, columns.group, SHARES if arguments.report else ())
-    classes = np.array(opened.classes, dtype=object)
-    seen = fingerprint(row_prints(tested.X, opened.encoder.kinds_, classes[y]))
-    values = None if by is None else tested.values(frame, columns)
-    doubts = DoubtCounts()
-    doubts.add(tested.doubts)
-    return Tested(
-        y, tested.point.decision, tested.point.forced, tested.group, by, values,
-        count_groups(frame[columns.groups]) if columns.groups in frame.columns else len(y),
-        opened.table.get("cases") == seen, doubts, spellings, tested, opened.compare(tested.X),
-    )  # fmt: skip
+    known = opened.table.get("cases")
+    found, judged = judge_labelled(opened, frame, y, columns, prints=known is not None)
+    watch = opened.watch()
+    if watch is not None:
+        opened.encoder.add_rows(watch, judged.X)
+    strange = [] if watch is None else watch.findings()
+    return _tested(found, opened, columns, spellings, strange)._replace(judged=judged)
 
 
 def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -> Tested:
     """Test the tables of many files, of whose cases only a few numbers are kept."""
     from functools import partial
 
-    import numpy as np
-
-    from rejo.distributed import judge_labelled
-    from rejo.scoring import fingerprint
-    from rejo.tables import TableError, cells, pieces_of
+    from rejo.distributed import judge_files
+    from rejo.tables import TableError, pieces_of
 
     how = _class_options(arguments, opened)
-    known = opened.table.get("cases")
+    reading = options.reading(arguments)
     with needing(target=columns.target, group=columns.group):
-        found = judge_labelled(
+        found = judge_files(
             opened, arguments.data, columns, partial(class_codes, **how),
-            required=_required(arguments, columns), reading=options.reading(arguments),
-            prints=known is not None, client=arguments.dask, n_jobs=arguments.n_jobs or 1,
-            show_progress=None, **options.opening(arguments),
+            required=_required(arguments, columns), reading=reading,
+            prints=opened.table.get("cases") is not None, client=arguments.dask,
+            n_jobs=arguments.n_jobs or 1, show_progress=None, **options.opening(arguments),
         )  # fmt: skip
     if not found.words.total():
         raise TableError("the table has no rows", where=arguments.data)
     _, spellings = sort_words(found.words, f"{arguments.data}, column {columns.target!r}", **how)
-    by = columns.by if len(found.by.codes) else None
+    strange = opened.watch_files(pieces_of(arguments.data), **reading)
+    return _tested(found, opened, columns, spellings, strange)
+
+
+def _tested(
+    found: LabelledCases,
+    opened: Opened,
+    columns: LabelColumns,
+    spellings: list[str],
+    strange: list[Any],
+) -> Tested:
+    import numpy as np
+
+    from rejo.scoring import fingerprint
+    from rejo.tables import cells
+
+    by, known = columns.by if len(found.by.codes) else None, opened.table.get("cases")
     return Tested(
         found.y, found.decision, found.forced,
         cells(found.group) if columns.group is not None else None,
         by, None if by is None else cells(found.by),
         len(np.unique(found.together)) if len(found.together) else len(found.y),
-        known is not None and known == fingerprint(found.prints), found.doubts, spellings,
-        strange=tuple(opened.watch_files(pieces_of(arguments.data), **options.reading(arguments))),
+        known is not None and known == fingerprint(found.prints), found.doubts, spellings, strange,
     )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ NO_TEST = (
     "these are the cases that the model was trained on, so their rates are no test of it: use "
     "cases that it has not seen, or the rates that rejo train printed"
 )
+SHARES = [0.01 * i for i in range(51)]  # to review, on the slider of the report
 RATES = {
     "rejection_rate": "sent to review",
     "error_rate": "wrong, of all cases",
@@ -112,15 +113,16 @@ def run(arguments: argparse.Namespace) -> None:
         print(_compare(rates, expected))
         print("\n".join(notes) + "\n")
         print(breakdown.as_text(parts, n / len(y)))
-    if arguments.report is None or cases.tested is None:
+    if arguments.report is None:
         return
     name = Path(path).name
+    points, chosen = _outcomes(opened, cases.judged)
     write_report(
         arguments,
-        in_prices(cases.tested.points, opened.model, known=arguments.costs is None),
+        in_prices(points, opened.model, known=arguments.costs is None),
         y,
         opened.classes,
-        chosen=cases.tested.chosen,
+        chosen=chosen,
         axis="review_share",
         size=n,
         title=f"{name}: what was decided and what went to review",
@@ -134,7 +136,7 @@ def run(arguments: argparse.Namespace) -> None:
         ordered=opened.table.get("ordered", True),
         by=None if by is None else {by: cases.values},
         **promised(opened.model),
-        doubtful=doubtful(opened.model, cases.tested.X, cases.group),
+        doubtful=doubtful(opened.model, cases.judged.X, cases.judged.group),
         provenance={
             "Data": f"{name}, {len(y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",
@@ -143,6 +145,16 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if not arguments.json:
         print(f"\nReport: {arguments.report}")
+
+
+def _outcomes(opened: Opened, judged: Any) -> tuple[list[Any], int]:
+    """What the report shows: the cases as if other shares of them were reviewed."""
+    from rejo.selection import ranking_outcomes
+
+    with opened.blamed():
+        return ranking_outcomes(
+            opened.model, judged.X, SHARES, reviewed=list(judged.doubts), group=judged.group
+        )
 
 
 def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:

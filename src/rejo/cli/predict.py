@@ -6,7 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -105,34 +107,26 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
     import numpy as np
 
-    from rejo.scoring import CaseCounts, Decider, Spool, ahead, capacity_of, decision_frame
+    from rejo.scoring import Decider, ahead, capacity_of, decision_frame, ranked, ranks_of, spool
     from rejo.tables import TableWriter, place_of
 
     decide = Decider(opened, plan, np.random.RandomState(arguments.seed))
-    counts = CaseCounts()
-    with Spool() as spool:
-        for chunk in _counted(ahead(plan.read(arguments.data, opened))):
-            counts.has_ids = plan.id in chunk.columns
-            if not len(chunk):
-                continue
-            scored = decide(chunk)
-            if plan.strict and scored.doubts:
-                row = int(chunk.index[scored.first_doubt])
-                raise scored.refusal(place_of(arguments.data, row, **plan.reading))
-            counts.add(scored)
-            spool.add(scored.decided)
-        counts.strange = decide.strange()
-        held = counts.held()
+    place = partial(place_of, arguments.data, **plan.reading)
+    with TemporaryFile() as file:
+        decided = _counted(decide.read(arguments.data, place))
+        candidates, counts = spool(decided, file, gettempdir())
+        counts.has_ids, counts.strange = decide.has_ids, decide.strange()
         capacity = capacity_of(arguments.capacity, counts.n_cases)
         id = plan.id if counts.has_ids else None
 
         def frames() -> Iterator[Any]:
-            for part in spool.parts(capacity, held):
+            file.seek(0)
+            for part in ranked(file, ranks_of(candidates, capacity), held=counts.held()):
                 counts.add_ranked(part)
-                yield decision_frame(part, opened, id=id, worth=counts.has_worth, why=plan.why)
+                yield decision_frame(part, opened, id=id, why=plan.why)
 
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
-            for frame in progress(ahead(frames()), spool.n_parts, "writing"):
+            for frame in progress(ahead(frames()), max(1, len(candidates)), "writing"):
                 writer.write(frame)
     return counts.as_json(), counts, capacity
 
@@ -176,14 +170,14 @@ def _explained() -> Iterator[None]:
         raise CommandError(f"--why: {error.problem}. `rejo train` writes such models") from None
 
 
-def _counted(chunks: Any) -> Any:
-    """Pass the chunks on; on a terminal, show how many cases have been decided."""
+def _counted(parts: Any) -> Any:
+    """Pass cases on; on a terminal, show how many have been decided."""
     start, done = monotonic(), 0
     show = sys.stderr.isatty()
     try:
-        for chunk in chunks:
-            yield chunk
-            done += len(chunk)
+        for cases in parts:
+            yield cases
+            done += len(cases.rows)
             if show:
                 pace = done / max(monotonic() - start, 1e-9)
                 sys.stderr.write(f"\rdeciding: {done:,} cases, {pace:,.0f} a second \033[K")

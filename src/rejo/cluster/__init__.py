@@ -6,9 +6,8 @@ that talk to each other, and ends all of them if one is lost.  :func:`placed` ru
 on the cluster: cross-validation, comparison.  Dask places the work; this room knows no learner.
 """
 
-from rejo.cluster._connect import ClusterError, WorkerInfo, connect, workers
+from rejo.cluster._connect import ClusterError, WorkerInfo, connect, placed, workers
 from rejo.cluster._hand_out import hand_out
-from rejo.cluster._joblib_backend import placed
 from rejo.cluster._lost import WorkerLost
 from rejo.cluster._together import together
 

@@ -77,6 +77,49 @@ def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> I
                 bounded(2 * TIMEOUT, opened.close)
 
 
+@contextmanager
+def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
+    """Run joblib's loops on a cluster: cross-validation, comparison, grid search.
+
+    Inside the block, estimators and functions with ``n_jobs`` use all threads of the workers,
+    whatever its value, unless it is 1.  Results are the same as without a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, cluster, str or None
+        See :func:`connect`; with ``None`` the loops run here, as usual.
+    security : distributed.Security or bool, default=None
+        See :func:`connect`.
+
+    Yields
+    ------
+    client : distributed.Client or None
+        The connection; None if the loops run here.
+
+    Examples
+    --------
+    The same code runs here and on a cluster:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_2
+    >>> from rejo.cluster import placed
+    >>> X, y = make_synthetic_2(200, random_state=0)
+    >>> base = ThresholdRejectClassifier(LogisticRegression())
+    >>> with placed(None):  # or the address of a scheduler, "tcp://10.0.0.1:8786"
+    ...     model = RejectClassifierCV(base, review_budget=0.2).fit(X, y)
+    >>> model.expected_.rejection_rate.estimate
+    0.2
+    """
+    if client is None:
+        yield None
+        return
+    from rejo.cluster._joblib_backend import loops_on  # which imports Dask
+
+    with connect(client, security=security) as opened, loops_on(opened):
+        yield opened
+
+
 def workers(client: Any) -> list[WorkerInfo]:
     """List the workers that the scheduler of a client knows now, sorted by address."""
     return survey(client)[0]

@@ -1,28 +1,17 @@
 """Items for whichever worker is free; workers may die."""
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from itertools import islice
 from reprlib import repr as short
-from time import monotonic
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from rejo.cluster._connect import (
-    TIMEOUT,
-    ClusterError,
-    WorkerInfo,
-    answer,
-    check_scheduler,
-    import_distributed,
-    no_workers,
-    survey,
-)
-from rejo.cluster._lost import STUCK, lost, paused
+from rejo.cluster._connect import TIMEOUT, ClusterError, answer, check_scheduler, import_distributed
+from rejo.cluster._lost import Look, lost
 from rejo.cluster._watch import OFTEN, bounded, hushed, watched
 
 AHEAD = 3  # items submitted for each thread: one is computed, the others wait
-PATIENCE = 60.0  # seconds in which a cluster whose workers all died must have a new one
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -70,161 +59,94 @@ def hand_out(
     with hushed():
         tasks = Tasks(client, function, name)
         waiting = iter(items)
-        more = True
         try:
             while True:
-                while more and len(tasks) < tasks.look.threads * (ahead or AHEAD):
-                    try:
-                        tasks.submit(next(waiting))
-                    except StopIteration:
-                        more = False
-                ended = tasks.next()
-                if ended is None:
-                    return
-                item, value, error = ended
-                if error is None:
-                    yield item, value
-                elif failed is not None:
-                    yield item, failed(item, error)
-                else:
-                    raise error
+                free = tasks.look.threads * (ahead or AHEAD) - len(tasks.running)
+                for item in islice(waiting, max(0, free)):
+                    tasks.submit(item)
+                if not tasks.running:
+                    if not tasks.suspects:
+                        return
+                    tasks.submit(tasks.suspects.pop(0))
+                    tasks.alone = True
+                for item, value, error in tasks.ended():
+                    if error is None:
+                        yield item, value
+                    elif failed is not None:
+                        yield item, failed(item, error)
+                    else:
+                        raise error
         finally:
-            tasks.cancel()
-
-
-Ended = tuple[T, Any, Exception | None]  # an item with its result, or with what it raised
-
-
-class _Task(NamedTuple, Generic[T]):
-    item: T
-    alone: bool
+            tasks.drop(list(tasks.running))
 
 
 class Tasks(Generic[T, R]):
     """Items that have been submitted, and what becomes of them.
 
     Dask computes an item again if its worker dies, and gives up after a few times.  It blames all
-    items that the worker had received.  Therefore each of these is then tried alone, while the
-    others are held back: one that loses its workers again is the one that workers die on.
+    items that the worker had received.  Therefore each of these is tried alone at the end: one that
+    loses its workers again is the one that workers die on.
     """
 
     def __init__(self, client: Any, function: Callable[[T], R], name: Callable[[T], str]) -> None:
         self.client, self.function, self.name = client, function, name
         self.look = Look(client)
-        self._running: dict[Any, _Task[T]] = {}  # by future
-        self._held: deque[T] = deque()
-        self._suspects: deque[T] = deque()
-
-    def __len__(self) -> int:
-        return len(self._running) + len(self._held) + len(self._suspects)
+        self.running: dict[Any, T] = {}  # by future
+        self.suspects: list[T] = []
+        self.alone = False  # from now on, only one of these at a time
 
     def submit(self, item: T) -> None:
         """Send an item to the cluster."""
-        self._held.append(item)
-        self._go_on()
+        self.running[self.client.submit(self.function, item, pure=False)] = item
 
-    def next(self) -> Ended[T] | None:
-        """Wait for an item to end; ``None`` if there is none."""
-        from distributed import wait
-
-        while len(self):
-            with suppress(TimeoutError, CancelledError), self.client.as_current():
-                wait(list(self._running), timeout=OFTEN, return_when="FIRST_COMPLETED")
-            done = next((one for one in self._running if one.status != "pending"), None)
-            if done is None:
-                self.look()
-                self._move()
-                continue
-            task = self._running.pop(done)
-            ended = self._end(task, done)
-            done.release()  # or a traceback that holds it would keep its result on the cluster
-            self._go_on()
-            if ended is not None:
-                return ended
-        return None
-
-    def cancel(self) -> None:
-        """Forget all items; workers end what they have begun."""
-        futures = list(self._running)
-        for left in (self._running, self._suspects, self._held):
-            left.clear()
-        self._drop(futures)
-
-    def _drop(self, futures: list[Any]) -> None:
+    def drop(self, futures: list[Any]) -> list[T]:
+        """Forget items, which are returned; workers end what they have begun."""
+        items = [self.running.pop(future) for future in futures]
         if futures and self.client.status == "running":
             with suppress(Exception):
                 bounded(TIMEOUT, self.client.cancel, futures, force=True)
+        return items
 
-    def _send(self, item: T, alone: bool = False) -> None:
-        future = self.client.submit(self.function, item, pure=False)
-        self._running[future] = _Task(item, alone)
+    def ended(self) -> Generator[tuple[T, Any, Exception | None], None, None]:
+        """Wait a while for items to end; yield them with their results, or what they raised."""
+        from distributed import wait
 
-    def _go_on(self) -> None:
-        """Try suspects one at a time; then send what was held back."""
-        if self._suspects:
-            if not self._running:
-                self._send(self._suspects.popleft(), alone=True)
-        elif not any(task.alone for task in self._running.values()):
-            while self._held:
-                self._send(self._held.popleft())
+        with suppress(TimeoutError, CancelledError), self.client.as_current():
+            wait(list(self.running), timeout=OFTEN, return_when="FIRST_COMPLETED")
+        done = [future for future in self.running if future.status != "pending"]
+        if not done:
+            self.look()
+            self._move()
+        for future in done:
+            item = self.running.pop(future)
+            value, error = self._result(item, future)
+            future.release()  # or a traceback that holds it would keep its result on the cluster
+            if isinstance(error, import_distributed().scheduler.KilledWorker):
+                if not self.alone:
+                    self.suspects.append(item)
+                    continue
+                where, last = self.name(item), error.args[1]
+                error = lost(self.client, "workers die on it", [last], where=where)
+            yield item, value, error
 
     def _move(self) -> None:
         """Send items again that a paused worker has not begun: Dask leaves them there."""
         if not self.look.paused:
             return
         there = answer(self.client, self.client.processing)
-        keys = {key for address in self.look.paused for key in there.get(address, ())}
-        waiting = [future for future in self._running if future.key in keys]
-        tasks = [self._running.pop(future) for future in waiting]
-        self._drop(waiting)
-        for task in tasks:
-            self._send(*task)
+        keys = {key for worker in self.look.paused for key in there.get(worker.address, ())}
+        for item in self.drop([future for future in self.running if future.key in keys]):
+            self.submit(item)
 
-    def _end(self, task: _Task[T], future: Any) -> Ended[T] | None:
-        """Return an item that has ended; ``None`` if it is tried again."""
-        item, killed = task.item, import_distributed().scheduler.KilledWorker
+    def _result(self, item: T, future: Any) -> tuple[Any, Exception | None]:
         try:
-            return item, watched(self.look, future.result), None
-        except killed as error:
-            if not task.alone:
-                self._suspects.append(item)
-                return None
-            last: Any = error.args[1]
-            gone = [(last.address, last.memory_limit)]
-            where = self.name(item)
-            return item, None, lost(self.client, "workers die on it", gone, where=where)
+            return watched(self.look, future.result), None
         except CancelledError:  # by the scheduler, or with it
             check_scheduler(self.client)
-            return item, None, ClusterError("it was cancelled", where=self.name(item))
+            return None, ClusterError("it was cancelled", where=self.name(item))
         except ClusterError:
             if future.status == "error":  # the function's own
-                return item, None, future.exception()
+                return None, future.exception()
             raise
         except Exception as error:
-            return item, None, error
-
-
-class Look:
-    """A look at a cluster, which raises if it will never do what it has been given."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self.threads = 1
-        self.paused: list[str] = []  # workers that have begun nothing for a while
-        self._seen = monotonic()  # when there were workers
-        self._stuck: dict[WorkerInfo, float] = {}  # since when
-        self()
-
-    def __call__(self) -> None:
-        check_scheduler(self.client)
-        there, stuck = survey(self.client)
-        self.threads, now = max(1, sum(worker.threads for worker in there)), monotonic()
-        if there:
-            self._seen = now
-        elif now - self._seen > PATIENCE:
-            raise no_workers(self.client, PATIENCE)
-        self._stuck = {worker: self._stuck.get(worker, now) for worker in stuck}
-        long = [worker for worker, since in self._stuck.items() if now - since > STUCK]
-        if there and len(long) == len(there):
-            raise paused("all workers wait", long[0])
-        self.paused = [worker.address for worker in long]
+            return None, error

@@ -14,58 +14,21 @@ from joblib import parallel_config
 from joblib._dask import DaskDistributedBackend
 from joblib.parallel import SequentialBackend
 
-from rejo.cluster._connect import connect, scheduler_lost
-from rejo.cluster._hand_out import Look
-from rejo.cluster._lost import lost
+from rejo.cluster._connect import scheduler_lost
+from rejo.cluster._lost import Look, lost
 from rejo.cluster._watch import OFTEN
 
 
 @contextmanager
-def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
-    """Run joblib's loops on a cluster: cross-validation, comparison, grid search.
-
-    Inside the block, estimators and functions with ``n_jobs`` use all threads of the workers,
-    whatever its value, unless it is 1.  Results are the same as without a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client, cluster, str or None
-        See :func:`connect`; with ``None`` the loops run here, as usual.
-    security : distributed.Security or bool, default=None
-        See :func:`connect`.
-
-    Yields
-    ------
-    client : distributed.Client or None
-        The connection; None if the loops run here.
-
-    Examples
-    --------
-    The same code runs here and on a cluster:
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
-    >>> from rejo.datasets import make_synthetic_2
-    >>> from rejo.cluster import placed
-    >>> X, y = make_synthetic_2(200, random_state=0)
-    >>> base = ThresholdRejectClassifier(LogisticRegression())
-    >>> with placed(None):  # or the address of a scheduler, "tcp://10.0.0.1:8786"
-    ...     model = RejectClassifierCV(base, review_budget=0.2).fit(X, y)
-    >>> model.expected_.rejection_rate.estimate
-    0.2
-    """
-    if client is None:
-        yield None
-        return
-    with connect(client, security=security) as opened:
-        backend = _Backend(opened)
-        watch = Thread(target=backend.watch, name="rejo-joblib", daemon=True)
-        watch.start()
-        try:
-            with parallel_config(backend=backend):
-                yield opened
-        finally:
-            backend.ended.set()
+def loops_on(client: Any) -> Iterator[None]:
+    """Run joblib's loops on the cluster of a client."""
+    backend = _Backend(client)
+    Thread(target=backend.watch, name="rejo-joblib", daemon=True).start()
+    try:
+        with parallel_config(backend=backend):
+            yield
+    finally:
+        backend.ended.set()
 
 
 class _Backend(DaskDistributedBackend):
@@ -102,8 +65,7 @@ class _Backend(DaskDistributedBackend):
                 raise out
             return super().retrieve_result_callback(out)
         except KilledWorker as error:
-            last = error.args[1]
-            gone = [(last.address, last.memory_limit)]
+            gone = [error.args[1]]
             raise lost(self.client, "workers die on it", gone, where="a task") from None
         except CancelledError as error:
             raise scheduler_lost(self.client) from error

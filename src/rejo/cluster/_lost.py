@@ -1,12 +1,20 @@
-"""Workers that went away: the error for it, and whether memory was the reason."""
+"""Workers that went away or begin nothing: who looks for them, and the error for it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import monotonic, sleep
 from typing import Any
 
-from rejo.cluster._connect import TIMEOUT, ClusterError, WorkerInfo
+from rejo.cluster._connect import (
+    TIMEOUT,
+    ClusterError,
+    WorkerInfo,
+    check_scheduler,
+    no_workers,
+    survey,
+)
 from rejo.cluster._watch import bounded
 
+PATIENCE = 60.0  # seconds in which a cluster whose workers all died must have a new one
 STUCK = 30.0  # seconds after which a paused worker is given up
 NEWS = 2.0  # seconds in which a nanny must have said why it ended a worker
 MEMORY_TOPIC = "worker-restart-memory"  # under which nannies tell the scheduler of what they ended
@@ -22,42 +30,73 @@ class WorkerLost(ClusterError):
     memory_limit: int | None = None
 
 
-def lost(
-    client: Any, what: str, gone: Iterable[tuple[str, int]], *, where: str | None = None
-) -> WorkerLost:
-    """Return the error for workers that went away, given by address and memory limit."""
+class Look:
+    """A look at a cluster, which raises if it will never do what it has been given.
+
+    That is done by any worker, or by a team of them with a future for each rank.
+    """
+
+    def __init__(
+        self, client: Any, team: Sequence[WorkerInfo] = (), futures: Sequence[Any] = ()
+    ) -> None:
+        self.client, self.team, self.futures = client, team, futures
+        self.threads = 1
+        self.paused: list[WorkerInfo] = []  # that have begun nothing for a while
+        self._seen = monotonic()  # when there were workers
+        self._stuck: dict[WorkerInfo, float] = {}  # since when
+        self()
+
+    def __call__(self) -> None:
+        check_scheduler(self.client)
+        there, stuck = survey(self.client)
+        self.threads, now = max(1, sum(worker.threads for worker in there)), monotonic()
+        self._seen = now if there else self._seen
+        # One that has gone may be back with the same address.
+        gone = {rank: worker for rank, worker in enumerate(self.team) if worker not in there}
+        if gone:
+            ranks = f"rank{'s' * (len(gone) > 1)} {', '.join(map(str, gone))} of {len(self.team)}"
+            raise lost(self.client, f"{ranks} lost", gone.values())
+        if now - self._seen > PATIENCE:
+            raise no_workers(self.client, PATIENCE)
+        self._stuck = {worker: self._stuck.get(worker, now) for worker in stuck}
+        self.paused = [worker for worker, since in self._stuck.items() if now - since > STUCK]
+        for rank, future in enumerate(self.futures):
+            if future.status == "pending" and self.team[rank] in self.paused:
+                raise _paused(f"rank {rank} of {len(self.team)} waits", self.team[rank])
+        if there and not self.team and len(self.paused) == len(there):
+            raise _paused("all workers wait", self.paused[0])
+
+
+def lost(client: Any, what: str, gone: Iterable[Any], *, where: str | None = None) -> WorkerLost:
+    """Return the error for workers that went away."""
     gone = list(gone)
-    ended = _ended_for_memory(client, {address for address, _ in gone})
-    for address, limit in gone:
-        if address in ended and limit:
-            return _short_of_memory(f"{what}: {address} used more than", limit, where)
+    ended = _ended_for_memory(client, {worker.address for worker in gone})
+    for worker in gone:
+        if worker.address in ended and worker.memory_limit:
+            problem = f"{what}: {worker.address} used more than"
+            return _short_of_memory(problem, worker.memory_limit, where)
     return WorkerLost(
-        f"{what}: {', '.join(address for address, _ in gone)} went away",
+        f"{what}: {', '.join(worker.address for worker in gone)} went away",
         where=where,
         remedy="The log of the worker, or of its machine, may tell why.",
     )
 
 
-def paused(what: str, worker: WorkerInfo) -> WorkerLost:
-    """Return the error for a worker that begins nothing because its memory is nearly full."""
+def _paused(what: str, worker: WorkerInfo) -> WorkerLost:
     problem = f"{what}: {worker.address} is paused by Dask, as it holds 80 % or more of"
     return _short_of_memory(problem, worker.memory_limit)
 
 
 def _short_of_memory(problem: str, limit: int, where: str | None = None) -> WorkerLost:
+    size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.0f} MB"
     error = WorkerLost(
-        f"{problem} its memory limit of {megabytes(limit)}",
+        f"{problem} its memory limit of {size}",
         where=where,
         remedy="Give the workers more memory (dask worker --memory-limit), use more of them, or "
         "make the pieces of work smaller.",
     )
     error.memory_limit = limit
     return error
-
-
-def megabytes(n_bytes: float) -> str:
-    """Return a number of bytes in words, such as ``300 MB`` or ``1.5 GB``."""
-    return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
 
 
 def _ended_for_memory(client: Any, addresses: set[str]) -> set[str]:

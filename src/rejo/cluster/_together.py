@@ -12,12 +12,10 @@ from rejo.cluster._connect import (
     ClusterError,
     WorkerInfo,
     address_of,
-    check_scheduler,
     import_distributed,
-    survey,
     workers,
 )
-from rejo.cluster._lost import STUCK, WorkerLost, lost, paused
+from rejo.cluster._lost import Look, WorkerLost
 from rejo.cluster._watch import OFTEN, bounded, hushed, watched
 
 PATIENCE = 60.0  # seconds in which enough workers must be there
@@ -127,7 +125,7 @@ def _results(
     rank_of = {future.key: rank for rank, future in enumerate(futures)}
     failed: list[int] = []  # ranks, in the order of their failure
     deadline, n_done = float("inf"), 0
-    look = _Look(client, team, futures)
+    look = Look(client, team, futures)
     while n_done < len(futures) and monotonic() < deadline:
         try:
             future = changed.get(timeout=OFTEN)
@@ -150,34 +148,6 @@ def _results(
         sleep(OFTEN)
         look()
     raise cause
-
-
-class _Look:
-    """A look at the workers of a team, which raises if one of them has gone or begins nothing."""
-
-    def __init__(self, client: Any, team: list[WorkerInfo], futures: list[Any]) -> None:
-        self.client, self.team, self.futures = client, team, futures
-        self._stuck: dict[int, float] = {}  # rank -> since when
-
-    def __call__(self) -> None:
-        check_scheduler(self.client)
-        there, stuck = survey(self.client)
-        # One that has gone may be back with the same address.
-        gone = {rank: w for rank, w in enumerate(self.team) if w not in there}
-        n, now = len(self.team), monotonic()
-        if gone:
-            ranks = f"rank{'s' * (len(gone) > 1)} {', '.join(map(str, gone))} of {n}"
-            limits = [(w.address, w.memory_limit) for w in gone.values()]
-            raise lost(self.client, f"{ranks} lost", limits)
-        waits = [
-            rank
-            for rank, future in enumerate(self.futures)
-            if future.status == "pending" and self.team[rank] in stuck
-        ]
-        self._stuck = {rank: self._stuck.get(rank, now) for rank in waits}
-        for rank, since in self._stuck.items():
-            if now - since > STUCK:
-                raise paused(f"rank {rank} of {n} waits", self.team[rank])
 
 
 def _cause(

@@ -8,32 +8,22 @@ workers may die, and a run that was stopped goes on where it was.  :class:`Frame
 frames that another engine, such as Spark, hands to it.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# ruff: noqa: F401 (names for the commands, and for the example on Spark)
 
-if TYPE_CHECKING:
-    from rejo.distributed.fitting import fit
-    from rejo.distributed.frames import FrameDecider
-    from rejo.distributed.predicting import DecidedFolder, predict
+from rejo.distributed.fitting import fit
+from rejo.distributed.frames import FrameDecider
+from rejo.distributed.here import Here, place_of
+from rejo.distributed.labelled import judge_files
+from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
+from rejo.distributed.legs import (
+    TRIES,
+    Leg,
+    grow_in_legs,
+    rank_shares,
+    run_rank,
+    tracker,
+)
+from rejo.distributed.predicting import DecidedFolder, predict
+from rejo.distributed.row_sources import input_of, of_csv
 
 __all__ = ["DecidedFolder", "FrameDecider", "fit", "predict"]
-
-# Imported when asked for: a worker that scores does not wait for what trains. Names that are not in
-# ``__all__`` are for the commands, and for the example on Spark.
-PLACES = {
-    "engines": ("Here", "place_of", "rank_shares"),
-    "fitting": ("fit",),
-    "frames": ("FrameDecider",),
-    "labelled": ("judge_labelled",),
-    "learning": ("StreamedTraining", "learn_encoder", "sample_table"),
-    "legs": ("FIRST_ROUNDS", "TRIES", "Leg", "joined_scores", "next_rounds", "run_rank", "tracker"),
-    "predicting": ("DecidedFolder", "predict"),
-    "row_sources": ("input_of", "of_csv"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for place, names in PLACES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{place}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,9 +6,11 @@ is complete, so that a task can be repeated at any time, by any worker.
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +20,15 @@ from rejo._io import WholeFile, without_password
 from rejo.distributed._output_folder import DECIDED
 from rejo.distributed._sent_model import SentModel
 from rejo.scoring import (
-    NOTHING_DECIDED,
-    Candidates,
+    CANDIDATE,
     CaseCounts,
+    Cases,
     Decider,
-    Ids,
-    Opened,
-    ScoredRows,
     ScoringPlan,
-    ahead,
     decision_frame,
-    restore,
-    store,
+    ranked,
+    restored,
+    spool,
 )
 from rejo.tables import RowGroup, TableWriter
 
@@ -82,125 +81,60 @@ class Job(NamedTuple):
 
     def spool(self, part: OutputPart) -> Path:
         """Return the file in which the decisions on a part wait."""
-        return Path(self.work, part.name + DECIDED)
-
-    def check_shared(self) -> None:
-        """Refuse a worker that does not see the folder."""
         if not os.path.isdir(self.work):
             raise RejoError(
                 f"this worker does not see {self.out}",
                 parameter="out",
                 remedy="The folder must be one that all workers share, under the same name.",
             )
+        return Path(self.work, part.name + DECIDED)
 
 
-# ---- deciding ------------------------------------------------------------------------------
+def decide_part(
+    job: Job, task: tuple[OutputPart, np.random.RandomState | None]
+) -> tuple[NDArray[Any], CaseCounts]:
+    """Decide the cases of a part, and keep them in the working folder.
+
+    The random numbers are those for an audit, from the first of the cases on.  Return the
+    candidates for a review, and the numbers of cases.
+    """
+    part, drawing = task
+    file = job.spool(part)
+    if file.exists():
+        with file.open("rb") as stored:
+            candidates, counts = spool(restored(stored))
+    else:
+        with WholeFile(file, overwrite=True) as new:
+            candidates, counts = spool(_decided(job, part, drawing), new, job.work)
+    if part.pieces[0].start >= counts.ids.MOST:
+        counts.ids.hashes.clear()
+    return np.concatenate([*candidates, np.empty(0, CANDIDATE)]), counts
 
 
-class DecideTask(NamedTuple):
-    """A part whose cases are to be decided."""
-
-    part: OutputPart
-    drawing: np.random.RandomState | None  # for an audit, at the first of its cases
-
-    def __str__(self) -> str:
-        return str(self.part)
-
-
-class DecidedPart(NamedTuple):
-    """What is known of a part when its cases are decided."""
-
-    candidates: Candidates
-    counts: CaseCounts
-
-
-def decide_part(job: Job, task: DecideTask) -> DecidedPart:
-    """Decide the cases of a part, and keep the decisions in the working folder."""
-    job.check_shared()
-    spool, counts, candidates = job.spool(task.part), CaseCounts(), []
-    for scored in _restored(spool) if spool.exists() else _kept(spool, _scored(job, task)):
-        candidates.append(scored.decided.candidates())
-        counts.add(scored)
-    if task.part.pieces[0].start >= Ids.MOST:
-        counts.ids.forget()
-    return DecidedPart(Candidates.joined(candidates), counts)
-
-
-def _scored(job: Job, task: DecideTask) -> Iterator[ScoredRows]:
-    opened = job.model.open()
-    decide = Decider(opened, job.plan, task.drawing)
-    before = task.part.before
-    for piece in task.part.pieces:
-        for chunk in ahead(job.plan.read(piece, opened)):
-            if not len(chunk):
-                continue
-            scored = decide(chunk)
-            if job.plan.strict and scored.doubts:
-                row = before + int(chunk.index[scored.first_doubt])
-                raise scored.refusal(f"{without_password(piece.path)}, row {row + 1}")
-            yield scored
+def _decided(job: Job, part: OutputPart, drawing: np.random.RandomState | None) -> Iterator[Cases]:
+    decide = Decider(job.model.open(), job.plan, drawing)
+    before = part.before
+    for piece in part.pieces:
+        yield from decide.read(piece, partial(_place, piece, before))
         before += piece.rows
 
 
-def _kept(spool: Path, chunks: Iterable[ScoredRows]) -> Iterator[ScoredRows]:
-    with WholeFile(spool, overwrite=True) as file:
-        for scored in chunks:
-            store(scored, file)
-            yield scored
+def _place(piece: RowGroup, before: int, row: int) -> str:
+    return f"{without_password(piece.path)}, row {before + row + 1}"
 
 
-def _restored(spool: Path) -> Iterator[ScoredRows]:
-    with spool.open("rb") as file:
-        while True:
-            try:
-                yield restore(file)
-            except EOFError:
-                return
-
-
-# ---- ranking -------------------------------------------------------------------------------
-
-
-class RankTask(NamedTuple):
-    """A part whose cases are decided, with the ranks of those that may be reviewed."""
-
-    part: OutputPart
-    ranks: NDArray[np.int64]
-    id: str | None  # column that names the cases, if the files have it
-    worth: bool  # the model says what a review is worth
-
-    def __str__(self) -> str:
-        return str(self.part)
-
-
-def rank_part(job: Job, task: RankTask) -> CaseCounts:
+def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCounts:
     """Rank the cases of a part and write them, unless that has been done; count the reviews."""
-    job.check_shared()
-    counts, final = CaseCounts(), Path(job.out, task.part.name)
-    frames = _frames(job, task, counts)
-    if final.exists():
-        for _ in frames:
-            pass
-        return counts
+    (part, ranks), opened, counts = task, job.model.open(), CaseCounts()
+    final = Path(job.out, part.name)
     token = secrets.token_hex(8)  # another worker may do the same
     temporary = Path(job.work, f"{final.stem}.{token}{final.suffix}")
-    with TableWriter(temporary) as writer:
-        for frame in frames:
-            writer.write(frame)
-    os.replace(temporary, final)
+    with job.spool(part).open("rb") as file, ExitStack() as stack:
+        writer = None if final.exists() else stack.enter_context(TableWriter(temporary))
+        for cases in ranked(file, ranks, part.pieces[0].start):
+            counts.add_ranked(cases)
+            if writer is not None:
+                writer.write(decision_frame(cases, opened, id=job.plan.id, why=job.plan.why))
+    if writer is not None:
+        os.replace(temporary, final)
     return counts
-
-
-def _frames(job: Job, task: RankTask, counts: CaseCounts) -> Iterator[object]:
-    opened: Opened = job.model.open()
-    first, done = task.part.pieces[0].start, 0
-    empty = True
-    for scored in _restored(job.spool(task.part)):
-        end = done + int(scored.decided.may_review().sum())
-        ranked = scored.decided.ranked(task.ranks[done:end], first)
-        counts.add_ranked(ranked)
-        yield decision_frame(ranked, opened, id=task.id, worth=task.worth, why=job.plan.why)
-        first, done, empty = first + len(ranked.rank), end, False
-    if empty:
-        nothing = NOTHING_DECIDED.ranked(task.ranks, first)
-        yield decision_frame(nothing, opened, id=task.id, worth=task.worth, why=job.plan.why)

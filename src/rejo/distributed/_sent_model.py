@@ -5,12 +5,10 @@ Workers open it as any model file: nothing in it is run.
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -110,14 +108,14 @@ def on_workers(client: Any, sent: SentModel, data: bytes) -> Iterator[None]:
 @contextmanager
 def placing(
     client: Any, n_jobs: int, sent: SentModel, data: bytes
-) -> Iterator[Callable[[Callable[[Any], R], Iterable[Any]], Iterator[tuple[Any, R]]]]:
+) -> Iterator[Callable[[Callable[[Any], R], Iterable[Any]], Iterable[tuple[Any, R]]]]:
     """Give a function that yields ``(item, function(item))`` for items, in any order.
 
-    Each process that computes them has received the model.
+    The first part of an item names it.  Each process that computes them has received the model.
     """
     if client is not None:
         with connect(client) as connected, on_workers(connected, sent, data):
-            yield partial(hand_out, connected, name=str)
+            yield partial(hand_out, connected, name=lambda item: str(item[0]))
     elif n_jobs == 1:
         receive(sent, data)
         yield lambda function, items: ((item, function(item)) for item in items)
@@ -125,19 +123,11 @@ def placing(
         from joblib.externals.loky import ProcessPoolExecutor
 
         with ProcessPoolExecutor(n_jobs, initializer=receive, initargs=(sent, data)) as pool:
-            yield partial(_in_processes, pool, 2 * n_jobs)
+            yield partial(_in_processes, pool)
 
 
 def _in_processes(
-    pool: Any, ahead: int, function: Callable[[T], R], items: Iterable[T]
+    pool: Any, function: Callable[[T], R], items: Iterable[T]
 ) -> Iterator[tuple[T, R]]:
-    """Compute items in a pool, which has up to ``ahead`` of them at a time."""
-    running: dict[Any, T] = {}
-    waiting = iter(items)
-    while True:
-        for item in islice(waiting, ahead - len(running)):
-            running[pool.submit(function, item)] = item
-        if not running:
-            return
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            yield running.pop(future), future.result()
+    items = list(items)
+    return zip(items, pool.map(function, items), strict=True)

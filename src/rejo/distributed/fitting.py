@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from rejo._errors import RejoError
-from rejo.distributed.engines import place_of
+from rejo.distributed.here import Tell, place_of
 from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_frame
-from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import input_of
 from rejo.estimators import (
     RejoBoost,
@@ -112,14 +111,14 @@ def fit(
     >>> abs(model.rates_[0] - 0.2) < 0.1
     True
     """
-    wanted = Wanted.of(estimator)
+    search, pipeline, classifier = _taken_apart(estimator)
     tell = tell or (lambda _: None)
     with place_of(client) as place:
         source = input_of(data, getattr(place, "client", None))
-        shares = shares_of(source.n_rows, held_out, proves=wanted.search is not None)
+        shares = shares_of(source.n_rows, held_out, proves=search is not None)
         features = source.features(target, together, columns)
         layout = RowLayout(target, features, shares, together)
-        if wanted.encoder is None:
+        if pipeline is None:
             layout = layout._replace(words=source.words(features))
         found = place.survey(layout, source.parts, tell)
         if found.n_missing:
@@ -127,73 +126,52 @@ def fit(
                 f"column {target!r} has {found.n_missing:,} missing values", parameter="target",
                 remedy="Leave these rows out.",
             )  # fmt: skip
-        classifier, X = wanted.classifier, None
         order, ordered = order_of(classifier, len(found.counts)), classifier.class_order is not None
         layout, classes = settle_layout(layout, found, order, classifier.class_weight)
-        if wanted.encoder is not None:
+        if pipeline is None:
+            X, sample = None, sample_matrix(layout, found)
+        else:
             X = sample_frame(found, source.name)
-            layout = layout._replace(encoder=learn_encoder(wanted.encoder, X, tell))
-        sample = sample_matrix(layout, found) if X is None else layout.encoder.transform(X)
-        if wanted.search is not None:
-            costs = wanted.search.costs_to_try(classes, ordered=ordered)
+            layout = layout._replace(encoder=learn_encoder(pipeline[0], X, tell))
+            sample = pipeline[0].transform(X)
+        if search is not None:
+            costs = search.costs_to_try(classes, ordered=ordered)
             if len(costs) == 1 and not classifier.decides_by_posteriors:
                 classifier.set_params(reject_cost=costs[0])
         training = StreamedTraining(place, source, layout, classes, ordered, sample)
         learnt = training.learn(classifier, tell)
-        model = wanted.pipeline_of(layout.encoder, learnt.classifier)
-        return model if wanted.search is None else training.settle(wanted.search, model, learnt, X)
+        model = learnt.classifier
+        if pipeline is not None:
+            names = [name for name, _ in pipeline.steps]
+            model = Pipeline(list(zip(names, (pipeline[0], model), strict=True)))
+        return model if search is None else training.settle(search, model, learnt, X)
 
 
-class Wanted(NamedTuple):
-    """An estimator, taken apart."""
+def _taken_apart(estimator: Any) -> tuple[RejectClassifierCV | None, Pipeline | None, Any]:
+    """A copy of an estimator as a search, a pipeline, if it has them, and a classifier.
 
-    search: RejectClassifierCV | None
-    pipeline: Pipeline | None
-    encoder: TableEncoder | None
-    classifier: Any  # RejoBoost or RejoLinear
-
-    @classmethod
-    def of(cls, estimator: Any) -> Wanted:
-        """Take an estimator apart; refuse what cannot be streamed, and values that are invalid."""
-        found = cls._taken_apart(estimator)
-        for part in (found.search, found.encoder, found.classifier):
-            if part is not None:
-                part._validate_params()
-        if found.search is not None:
-            check_targets(found.search.get_params(deep=False))
-        if isinstance(found.classifier, RejoBoost):
-            check_validation(found.classifier)
-        return found
-
-    @classmethod
-    def _taken_apart(cls, estimator: Any) -> Wanted:
-        search = clone(estimator) if isinstance(estimator, RejectClassifierCV) else None
-        inner = clone(estimator) if search is None else search.estimator
-        if not isinstance(inner, Pipeline):
-            return cls(search, None, None, _streamed(inner))
-        encoder, last = inner.steps[0][1], inner.steps[-1][1]
-        if len(inner.steps) != 2 or not isinstance(encoder, TableEncoder):
-            raise RejoError(
-                f"a pipeline of {', '.join(type(step).__name__ for _, step in inner.steps)} "
-                "cannot learn from rows that are streamed",
-                parameter="estimator",
-                remedy="Give a pipeline of a TableEncoder and a classifier.",
-            )
-        return cls(search, inner, encoder, _streamed(last))
-
-    def pipeline_of(self, encoder: Any, classifier: Any) -> Any:
-        """The fitted parts, put together as they were."""
-        if self.pipeline is None:
-            return classifier
-        names = [name for name, _ in self.pipeline.steps]
-        return Pipeline(list(zip(names, (encoder, classifier), strict=True)))
-
-
-def _streamed(classifier: Any) -> Any:
-    if isinstance(classifier, RejoBoost | RejoLinear):
-        return classifier
-    raise RejoError(
-        f"{type(classifier).__name__} cannot learn from rows that are streamed",
-        parameter="estimator",
-        remedy="Give RejoBoost or RejoLinear, or use its own fit on rows that fit into memory.",
-    )
+    What cannot be streamed is refused, and so are values that are invalid.
+    """
+    search = clone(estimator) if isinstance(estimator, RejectClassifierCV) else None
+    inner = clone(estimator) if search is None else search.estimator
+    steps = [step for _, step in inner.steps] if isinstance(inner, Pipeline) else [inner]
+    if isinstance(inner, Pipeline) and (len(steps) != 2 or not isinstance(steps[0], TableEncoder)):
+        raise RejoError(
+            f"a pipeline of {', '.join(type(step).__name__ for step in steps)} cannot learn from "
+            "rows that are streamed",
+            parameter="estimator",
+            remedy="Give a pipeline of a TableEncoder and a classifier.",
+        )
+    if not isinstance(steps[-1], RejoBoost | RejoLinear):
+        raise RejoError(
+            f"{type(steps[-1]).__name__} cannot learn from rows that are streamed",
+            parameter="estimator",
+            remedy="Give RejoBoost or RejoLinear, or use its own fit on rows that fit into memory.",
+        )
+    for part in steps if search is None else [search, *steps]:
+        part._validate_params()
+    if search is not None:
+        check_targets(search.get_params(deep=False))
+    if isinstance(steps[-1], RejoBoost):
+        check_validation(steps[-1])
+    return search, inner if len(steps) == 2 else None, steps[-1]

@@ -10,11 +10,10 @@ import numpy as np
 from rejo._errors import RejoError
 from rejo._frames import is_arrow, is_polars
 from rejo.distributed._sent_model import packed_model, receive
-from rejo.estimators import final_classifier
 from rejo.scoring import (
-    NOTHING_DECIDED,
+    CASE,
     URGENCY,
-    DecidedRows,
+    Cases,
     Decider,
     Opened,
     ScoringPlan,
@@ -91,7 +90,7 @@ class FrameDecider:
         self.columns = [name for name in dict.fromkeys(needed) if name is not None]
         self.schema = ", ".join(
             f"`{name.replace('`', '``')}` {'double' if name in NUMBERS else 'string'}"
-            for name in self._described(NOTHING_DECIDED, opened).columns
+            for name in self._described(Cases(np.zeros(0, CASE)), opened).columns
         )
 
     def __call__(self, frames: Iterable[Any]) -> Iterator[Any]:
@@ -100,11 +99,10 @@ class FrameDecider:
         opened = self._sent.open()
         decide = Decider(opened, self._plan)
         for frame in frames:
-            for chunk in self._typed(frame, opened):
-                if len(chunk):
-                    yield _like(frame, self._described(decide(chunk).decided, opened))
+            for cases in self._decided(frame, decide):
+                yield _like(frame, self._described(cases, opened))
 
-    def _typed(self, frame: Any, opened: Opened) -> Iterator[Any]:
+    def _decided(self, frame: Any, decide: Decider) -> Iterator[Cases]:
         """Read a frame as the file that holds it: the same rules turn its cells into ours."""
         pa = import_pyarrow()
         arrow = is_arrow(frame)
@@ -117,17 +115,14 @@ class FrameDecider:
         with TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")
             pa.parquet.write_table(table, path, compression="none")
-            yield from self._plan.read(path, opened)
+            yield from decide.read(path, str)
 
-    def _described(self, decided: DecidedRows, opened: Opened) -> Any:
-        candidates = decided.candidates()
-        sureness = np.full(len(decided.drawn), np.nan)
-        sureness[decided.may_review()] = URGENCY[candidates.reason] + candidates.sureness
-        judge = opened.model if hasattr(opened.model, "judge") else final_classifier(opened.model)
-        found = decision_frame(
-            decided.ranked(ranks_of(candidates), 0), opened,
-            id=self._plan.id, worth=judge.decides_by_posteriors, why=self._plan.why,
-        )  # fmt: skip
+    def _described(self, cases: Cases, opened: Opened) -> Any:
+        candidates = cases.candidates()
+        sureness = np.full(len(cases.rows), np.nan)
+        sureness[cases.may_review()] = URGENCY[candidates["reason"]] + candidates["sureness"]
+        cases.rank(ranks_of([candidates]))
+        found = decision_frame(cases, opened, id=self._plan.id, why=self._plan.why)
         return found.assign(rank=sureness).rename(columns={"rank": "sureness"})
 
 

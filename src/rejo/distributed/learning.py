@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
-from rejo.distributed.engines import Engine
-from rejo.distributed.pace import Pace, Tell, n_rows
+from rejo.distributed.here import Here, Pace, Tell, n_rows
 from rejo.distributed.row_sources import Input
 from rejo.estimators import (
     PROVE,
@@ -46,7 +45,7 @@ MOST_CHOOSING = 200_000  # rows that choose an operating point
 class StreamedTraining(NamedTuple):
     """A table whose classes and columns are known, and where to learn from it."""
 
-    place: Engine
+    place: Here
     source: Input
     layout: RowLayout
     classes: NDArray[Any]  # (K,) in their order
@@ -60,14 +59,18 @@ class StreamedTraining(NamedTuple):
             found = self.place.alone(learn_linear, classifier, classes, layout, parts, tell=tell)
             return Learnt(*found)
         random = check_random_state(classifier.random_state)
+        names: Any = list(layout.features)
+        if layout.encoder is not None:  # of its columns, the classifier knows only the number
+            names = len(layout.encoder.get_feature_names_out())
         plan = classifier.plan(
-            classes, self.ordered, random, names=self._names(), categories=layout.categories
+            classes, self.ordered, random, names=names, categories=layout.categories
         )
         if classifier.form_ == "posteriors":
             classifier.set_params(boundaries="posteriors")  # what "auto" takes for these classes
         edges = edges_of(self.sample.astype(np.float32), classifier.max_bin, layout.categories)
         binned = layout._replace(edges=edges)
-        stage, scored = self.place.grow(plan, binned, parts, _threads(classifier.n_jobs), tell)
+        n_threads = int(_openmp_effective_n_threads(classifier.n_jobs))
+        stage, scored = self.place.grow(plan, binned, parts, n_threads, tell)
         stop = scored[STOP]
         weight = None if layout.factors is None else layout.factors[stop.k]
         classifier.store(plan, stage, stop.scores, stop.k, weight)
@@ -84,13 +87,6 @@ class StreamedTraining(NamedTuple):
         costs = search.costs_to_try(self.classes, ordered=self.ordered)
         choosing, proving = (learnt.cases(part, self.layout, costs) for part in (STOP, PROVE))
         return search.settle(model, choosing, proving, ordered=self.ordered, X=X)
-
-    def _names(self) -> Any:
-        """Names of the columns that reach the classifier; of an encoder, only their number."""
-        encoder = self.layout.encoder
-        if encoder is None:
-            return list(self.layout.features)
-        return len(encoder.get_feature_names_out())
 
 
 class Learnt(NamedTuple):
@@ -114,10 +110,6 @@ class Learnt(NamedTuple):
             return [of_scores(scores, trained_for=float(model.reject_cost_), **about)]
         moved = ((cost, model.at(cost).boundaries_of(scores)) for cost in costs)
         return [of_scores(found, trained_for=cost, **about) for cost, found in moved]
-
-
-def _threads(n_jobs: int | None) -> int:
-    return int(_openmp_effective_n_threads(n_jobs))
 
 
 # ---- encoders -----------------------------------------------------------------------------------

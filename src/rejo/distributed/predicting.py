@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -13,18 +14,9 @@ import numpy as np
 from rejo import __version__
 from rejo._io import progress, without_password
 from rejo.distributed._output_folder import OutputFolder
-from rejo.distributed._part_tasks import (
-    DecidedPart,
-    DecideTask,
-    Job,
-    OutputPart,
-    RankTask,
-    decide_part,
-    parts_of,
-    rank_part,
-)
+from rejo.distributed._part_tasks import Job, OutputPart, decide_part, parts_of, rank_part
 from rejo.distributed._sent_model import packed_model, placing
-from rejo.scoring import Candidates, CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
+from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
 from rejo.tables import HeldFile, ParquetTable, Paths, absolute, check_columns
 
 DRAWN = 1 << 20  # numbers at a time
@@ -166,10 +158,11 @@ def predict(
     )
     table = ParquetTable.of(absolute(data))
     has_ids = plan.id in table.columns
-    named = [plan.id] if plan.id is not None and (has_ids or plan.must_have_id) else []
-    grouped = [plan.group] if plan.group is not None else []
+    if not has_ids and not plan.must_have_id:
+        plan = plan._replace(id=None)
+    named = [name for name in (plan.id, plan.group) if name is not None]
     where = without_password(table.files[0].path)
-    check_columns(where, [*opened.encoder.kinds_, *named, *grouped], table.columns)
+    check_columns(where, [*opened.encoder.kinds_, *named], table.columns)
 
     parts = parts_of(table.pieces)
     about = _about(opened, plan, table, capacity=capacity, random_state=random_state)
@@ -179,9 +172,10 @@ def predict(
         return DecidedFolder(folder.path, done, None)
     folder.check(overwrite=overwrite)
     opened.accepted = plan.accept
-    counts = CaseCounts(strange=opened.watch_files(table.pieces, plan.group, **plan.reading))
+    strange = opened.watch_files(table.pieces, plan.group, **plan.reading)
+    counts = CaseCounts(has_ids=has_ids, strange=strange)
     if counts.held():
-        raise HeldFile(counts.strange, "Nothing was decided")
+        raise HeldFile(strange, "Nothing was decided")
 
     job = Job(str(folder.path), str(folder.work), sent, plan)
     drawing = np.random.RandomState(random_state) if audit else None
@@ -189,20 +183,25 @@ def predict(
         placing(client, n_jobs, sent, file) as run,
         folder.working(overwrite=overwrite),  # once the cluster has answered
     ):
-        shown = partial(progress, total=table.rows, rows=_rows, show=show_progress)
-        tasks = _decide_tasks(parts, drawing)
-        decided: dict[str, DecidedPart] = {}
-        for task, found in shown(run(partial(decide_part, job), tasks), title="deciding"):
-            decided[task.part.name] = found
+        shown = partial(
+            progress, total=table.rows, rows=lambda done: done[0][0].rows, show=show_progress
+        )
+        decided, candidates = {}, []
+        for (part, _), found in shown(
+            run(partial(decide_part, job), _drawn(parts, drawing)), title="deciding"
+        ):
+            decided[part.name] = found
         for part in parts:
-            counts.merge(decided[part.name].counts)
-        counts.has_ids = has_ids
+            some, counted = decided.pop(part.name)
+            candidates.append(some)
+            counts.merge(counted)
         limit = capacity_of(capacity, counts.n_cases)
-        candidates = [decided.pop(part.name).candidates for part in parts]
+        ends = np.cumsum(list(map(len, candidates)), dtype=int)
+        ranks = np.split(ranks_of(candidates, limit), ends)
         folder.replace()
-        ranking = _rank_tasks(parts, candidates, limit, plan.id if has_ids else None, counts)
-        for _, ranked in shown(run(partial(rank_part, job), ranking), title="writing"):
-            counts.merge(ranked)
+        tasks = zip(parts, ranks, strict=False)  # the last is empty
+        for _, counted in shown(run(partial(rank_part, job), tasks), title="writing"):
+            counts.merge(counted)
     manifest = folder.finish(about | {
         "parts": [part.name for part in parts],
         "rows": [part.rows for part in parts],
@@ -218,10 +217,7 @@ def _about(
     """Return what determines the decisions: the model, the files, the options."""
     return {
         "rejo": __version__,
-        "model": {
-            "name": opened.found.path.name,
-            "sha256": opened.found.payload_hash,
-        },
+        "model": {"name": opened.found.path.name, "sha256": opened.found.payload_hash},
         "plan": plan._asdict() | options,
         "inputs": [
             {"name": os.path.basename(file.path), "bytes": file.size, "mark": file.mark}
@@ -230,35 +226,12 @@ def _about(
     }
 
 
-def _rows(done: tuple[Any, Any]) -> int:
-    rows: int = done[0].part.rows
-    return rows
-
-
-def _decide_tasks(
+def _drawn(
     parts: Sequence[OutputPart], drawing: np.random.RandomState | None
-) -> Iterator[DecideTask]:
-    """Yield a task for each part, with the random numbers of one machine that decides all."""
+) -> Iterator[tuple[OutputPart, np.random.RandomState | None]]:
+    """Yield each part with the random numbers of one machine that decides all."""
     for part in parts:
-        state = None
+        yield part, deepcopy(drawing)
         if drawing is not None:
-            state = np.random.RandomState()
-            state.set_state(drawing.get_state())
             for done in range(0, part.rows, DRAWN):
                 drawing.uniform(size=min(DRAWN, part.rows - done))
-        yield DecideTask(part, state)
-
-
-def _rank_tasks(
-    parts: Sequence[OutputPart],
-    candidates: Sequence[Candidates],
-    capacity: int | None,
-    id: str | None,
-    counts: CaseCounts,
-) -> Iterator[RankTask]:
-    """Yield a task for each part, with the ranks of its candidates among those of all parts."""
-    ranks = ranks_of(Candidates.joined(candidates), capacity)
-    ends = np.cumsum([len(one.reason) for one in candidates]).tolist()
-    for part, one, end in zip(parts, candidates, ends, strict=True):
-        own = ranks[end - len(one.reason) : end]
-        yield RankTask(part, own, id, counts.has_worth)

@@ -7,55 +7,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats
-from rejo.scoring.deciding import RankedRows
-from rejo.scoring.opened import Opened
-from rejo.scoring.reasons import AMBIGUOUS, AUDIT, COLUMN, NOVEL, OVER_CAPACITY, UNREADABLE, WORDS
+from rejo.scoring.cases import AMBIGUOUS, COLUMN, NOVEL, OVER_CAPACITY, UNREADABLE, WORDS, Cases
+from rejo.scoring.model import Opened
+
+AUDIT = "audit sample"
 
 
-def decision_frame(
-    part: RankedRows, opened: Opened, *, id: str | None, worth: bool, why: bool = False
-) -> Any:
+def decision_frame(cases: Cases, opened: Opened, *, id: str | None, why: bool = False) -> Any:
     """Rows of the output, as a DataFrame; columns of few words are categories.
 
     ``id`` is the column that names the cases; without it they are numbered.  The last column is
-    ``worth`` or ``distance``, the same in all parts of a table; with ``why`` a text comes after it.
+    ``worth`` or ``distance``; with ``why`` a text comes after it.
     """
     import pandas as pd
 
-    cases, n = part.cases, len(part.rank)
-    reason = cases["reason"]
+    rows, n = cases.rows, len(cases.rows)
+    reason, decision, rank = rows["reason"], rows["decision"], np.ascontiguousarray(rows["rank"])
     labels = [*opened.classes, opened.doubt_label]
     # A guess from a bad cell would mislead.
     strange = (reason == NOVEL) | (reason == UNREADABLE) | (reason == COLUMN)
-    any_strange = bool(strange.any())
 
     def known(name: str) -> Any:
-        return _words(np.where(strange, -1, cases[name]) if any_strange else cases[name], labels)
+        return _words(np.where(strange, -1, rows[name]), labels)
 
     def number(name: str) -> Floats:
-        if name not in cases:
-            return np.full(n, np.nan)
-        return np.where(strange, np.nan, cases[name]) if any_strange else cases[name]
+        return np.where(strange, np.nan, rows[name])
 
-    decision = cases["decision"]
-    last = "worth" if worth else "distance"
+    last = "worth" if opened.knows_worth else "distance"
     found = {
         "decision": _words(np.where(decision < 0, len(labels) - 1, decision), labels),
         "suggested": known("forced"),
         "chance_wrong": np.round(number("chance"), 4),
         "reason": _words(reason, WORDS),
-        "detail": _details(part, labels),
-        "rank": pd.arrays.IntegerArray(part.rank, part.rank == 0),
+        "detail": _details(cases, labels),
+        "rank": pd.arrays.IntegerArray(rank, rank == 0),
         "lower": known("lower"),
         "upper": known("upper"),
         last: _six_digits(number(last)),
     }
     if why:
-        found["why"] = _words(*_placed(np.full(n, -1, np.int32), [], part.why))
+        found["why"] = _words(*_placed(np.full(n, -1, np.int32), [], cases.why))
     if id is None:
-        ids = {"row": np.arange(part.first + 1, part.first + n + 1)}
+        ids = {"row": np.arange(cases.first + 1, cases.first + n + 1)}
     else:
-        names = part.names if part.names is not None else pd.Series([], dtype=object)
+        names = pd.Series([], dtype=object) if cases.names is None else cases.names.to_pandas()
         ids = {f"id {id}" if id in found else id: names}
     return pd.DataFrame(ids | found, copy=False)
 
@@ -70,18 +65,18 @@ def _words(codes: NDArray[Any], words: Sequence[str]) -> Any:
     return pd.Categorical.from_codes(codes, pd.Index(different, dtype=object))
 
 
-def _details(part: RankedRows, labels: Sequence[str]) -> Any:
+def _details(cases: Cases, labels: Sequence[str]) -> Any:
     """Text for each case (n,) that has a reason; else nothing."""
-    K, cases = len(labels), part.cases
-    doubtful = (cases["reason"] == AMBIGUOUS) | (cases["reason"] == OVER_CAPACITY)
+    K, rows = len(labels), cases.rows
+    doubtful = (rows["reason"] == AMBIGUOUS) | (rows["reason"] == OVER_CAPACITY)
     # The pair of classes is a number; only those that occur become words.
-    pair = np.where(doubtful, K * cases["lower"].astype(np.int32) + cases["upper"], -1)
+    pair = np.where(doubtful, K * rows["lower"].astype(np.int32) + rows["upper"], -1)
     pairs = np.flatnonzero(np.bincount(pair + 1, minlength=1)[1:])
     place = np.full(K * K + 1, -1, dtype=np.int32)
     place[pairs] = np.arange(len(pairs))
     said = [f"between {labels[i // K]} and {labels[i % K]}" for i in pairs.tolist()]
-    codes, said = _placed(place[pair], said, part.details)
-    codes[part.audited] = len(said)
+    codes, said = _placed(place[pair], said, cases.details)
+    codes[rows["drawn"]] = len(said)
     return _words(codes, [*said, AUDIT])
 
 

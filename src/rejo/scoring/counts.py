@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._errors import RejoError
 from rejo._io import printable
-from rejo.scoring.deciding import RankedRows, ScoredRows
-from rejo.scoring.names import Ids
-from rejo.scoring.reasons import AMBIGUOUS, WORDS
+from rejo.scoring.cases import AMBIGUOUS, WORDS, Cases
 from rejo.tables import Doubt, Finding
 
 MOST_COLUMNS = 5  # in a sentence
@@ -46,33 +45,29 @@ class DoubtCounts:
 
     def __init__(self) -> None:
         self.n_rows = 0
-        self._kinds: dict[tuple[str, str], DoubtKind] = {}
         self._n_lacking = 0  # rows that lack a value
+        self._kinds: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], Doubt] = {}
 
     def add(self, doubts: Mapping[int, Sequence[Doubt]]) -> None:
         """Count some more rows."""
         self.n_rows += len(doubts)
         for found in doubts.values():
-            kinds: dict[tuple[str, str], Doubt] = {}
-            for one in found:
-                kinds.setdefault((one.column, one.why), one)
-            self._count(DoubtKind(1, doubt) for doubt in kinds.values())
             self._n_lacking += any(one.why == "missing" for one in found)
+            kinds = {(one.column, one.why): one for one in reversed(found)}
+            self._kinds.update(reversed(kinds.keys()))
+            self._first = kinds | self._first
 
     def merge(self, other: DoubtCounts) -> None:
         """Count the rows that another has counted."""
         self.n_rows += other.n_rows
         self._n_lacking += other._n_lacking
-        self._count(other._kinds.values())
-
-    def _count(self, kinds: Iterable[DoubtKind]) -> None:
-        for more, doubt in kinds:
-            n, first = self._kinds.get((doubt.column, doubt.why), (0, doubt))
-            self._kinds[doubt.column, doubt.why] = DoubtKind(n + more, first)
+        self._kinds.update(other._kinds)
+        self._first = other._first | self._first
 
     def most_first(self) -> list[DoubtKind]:
         """Return the kinds of doubt, those of most rows first."""
-        return sorted(self._kinds.values(), key=lambda one: -one.n_rows)
+        return [DoubtKind(n, self._first[kind]) for kind, n in self._kinds.most_common()]
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the counts by column and why, with an example each."""
@@ -114,6 +109,49 @@ def _some(columns: Sequence[str]) -> str:
     return names + (f" and {more:,} more column{'s' if more > 1 else ''}" if more else "")
 
 
+class Ids:
+    """Finds ids that repeat, by their hashes: 8 bytes a case."""
+
+    MOST = 10_000_000  # compared; more would take too much memory
+
+    def __init__(self) -> None:
+        self.hashes: list[NDArray[np.uint64]] = []
+        self.n_empty = 0
+
+    def add(self, names: Any) -> None:
+        """Note the ids (n,) of the next cases, strings of Arrow."""
+        texts = names.to_numpy(zero_copy_only=False)
+        self.n_empty += int((texts == "").sum())
+        self._keep([hashes_of(texts)])
+
+    def merge(self, other: Ids) -> None:
+        """Note the ids that another has noted."""
+        self.n_empty += other.n_empty
+        self._keep(other.hashes)
+
+    def _keep(self, more: Iterable[NDArray[np.uint64]]) -> None:
+        for hashes in more:
+            if sum(map(len, self.hashes)) < self.MOST:
+                self.hashes.append(hashes)
+
+    @property
+    def n_repeated(self) -> int:
+        """Number of cases whose id another case before them has."""
+        if not self.hashes:
+            return 0
+        hashes = np.sort(np.concatenate(self.hashes))
+        same = hashes[1:] == hashes[:-1]
+        return int((same & (hashes[1:] != hashes_of([""])[0])).sum())
+
+
+def hashes_of(texts: Any) -> NDArray[np.uint64]:
+    """Hash of each string (n,), the same in every process."""
+    from pandas.util import hash_array
+
+    found: NDArray[np.uint64] = hash_array(np.asarray(texts, dtype=object), categorize=False)
+    return found
+
+
 @dataclass(eq=False)
 class CaseCounts:
     """Counts cases while they are decided, and again when they are ranked.
@@ -125,7 +163,6 @@ class CaseCounts:
     n_rejected: int = 0
     n_fixed: int = 0  # rejected for another reason than being ambiguous
     n_audited: int = 0
-    has_worth: bool = False  # the model says what a review is worth
     has_ids: bool = False  # the table has the column that names the cases
     doubts: DoubtCounts = field(default_factory=DoubtCounts)
     unknown: Counter[str | None] = field(default_factory=Counter)  # groups training did not have
@@ -133,30 +170,26 @@ class CaseCounts:
     strange: list[Finding] = field(default_factory=list)  # columns that are not as in training
     reasons: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(WORDS), np.int64))
 
-    def add(self, scored: ScoredRows) -> None:
+    def add(self, cases: Cases) -> None:
         """Count cases that are decided."""
-        names, cases = scored.decided.names, scored.decided.cases
-        self.n_cases += len(cases["decision"])
-        self.n_rejected += int((cases["decision"] < 0).sum())
-        self.n_fixed += int((cases["reason"] > AMBIGUOUS).sum())
-        self.has_worth |= "worth" in cases
-        self.doubts.add(scored.doubts)
-        self.unknown.update(scored.unknown)
-        self.ids.add(names)
+        self.n_cases += len(cases.rows)
+        self.n_rejected += int((cases.rows["decision"] < 0).sum())
+        self.n_fixed += int((cases.rows["reason"] > AMBIGUOUS).sum())
+        self.doubts.add(cases.doubts)
+        self.unknown.update(cases.unknown)
+        if cases.names is not None:
+            self.ids.add(cases.names)
 
-    def add_ranked(self, part: RankedRows) -> None:
+    def add_ranked(self, cases: Cases) -> None:
         """Count cases that are ranked."""
-        self.reasons += np.bincount(part.cases["reason"] + 1, minlength=len(WORDS) + 1)[1:]
-        self.n_audited += int(part.audited.sum())
+        self.reasons += np.bincount(cases.rows["reason"] + 1, minlength=len(WORDS) + 1)[1:]
+        self.n_audited += int(cases.rows["drawn"].sum())
 
     def merge(self, other: CaseCounts) -> None:
         """Count the cases that another has counted."""
-        for name in ("n_cases", "n_rejected", "n_fixed", "n_audited", "reasons"):
+        for name in ("n_cases", "n_rejected", "n_fixed", "n_audited", "reasons", "unknown"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.has_worth |= other.has_worth
-        self.has_ids |= other.has_ids
         self.doubts.merge(other.doubts)
-        self.unknown.update(other.unknown)
         self.ids.merge(other.ids)
 
     def held(self) -> str:
@@ -183,3 +216,26 @@ class CaseCounts:
             "doubts": self.doubts.as_json(),
             "columns": [one._asdict() for one in self.strange],
         }
+
+
+def spool(
+    found: Iterable[Cases], file: IO[bytes] | None = None, folder: str = ""
+) -> tuple[list[NDArray[Any]], CaseCounts]:
+    """Store cases in a file of a folder, if one is given, until all can be ranked; count them.
+
+    Return also the candidates for a review, which alone stay in memory: 10 bytes each.
+    """
+    candidates, counts = [], CaseCounts()
+    for cases in found:
+        candidates.append(cases.candidates())
+        counts.add(cases)
+        if file is not None:
+            try:
+                cases.store(file)
+            except OSError as error:
+                raise RejoError(
+                    f"{folder} cannot be written to ({error.strerror}): decisions are kept there "
+                    "until the last case is read. Make room, or split the table; for a single "
+                    "file, TMPDIR may name another folder"
+                ) from None
+    return candidates, counts

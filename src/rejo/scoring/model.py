@@ -6,17 +6,16 @@ from functools import cached_property
 from math import isnan
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rejo._errors import RejoError
 from rejo._io import one_line
-from rejo.estimators import Judgement, final_step, reject_label_of
+from rejo.estimators import final_classifier, final_step, judge, reject_label_of
 from rejo.persistence import ModelFile, ModelFileError, open_file
-from rejo.scoring.reasons import UNLIKE
+from rejo.scoring.cases import Cases
 from rejo.tables import (
-    Checked,
     Doubt,
     Finding,
     RowGroup,
@@ -33,14 +32,7 @@ HIGHEST_PRICE = 1e9  # that of the report
 ACCEPTED = ("outside", "unseen", "missing")  # doubts about cells of columns that are accepted
 SOME = 500  # rows of a table that show whether a column matters
 MATTERS = 0.01  # share of the decisions that change with a column: below, it hardly matters
-
-
-class JudgedRows(NamedTuple):
-    """What is made of some rows."""
-
-    judgement: Judgement  # rows in doubt are rejected
-    doubts: dict[int, list[Doubt]]  # by position: why a row is not decided
-    X: Any  # the rows, with cells that can be encoded
+UNLIKE = "unlike the training cases"
 
 
 class Opened:
@@ -65,44 +57,21 @@ class Opened:
         self.model, self.found = model, found
         self.encoder = encoder_of(model)
         if self.encoder is None:  # fitted in Python, on a frame of numbers
-            kinds = dict.fromkeys(number_columns(model, found.path), "number")
-            self.encoder = SimpleNamespace(kinds_=kinds, written_={})
+            kinds = dict.fromkeys(_number_columns(model, found.path), "number")
+            self.encoder = SimpleNamespace(kinds_=kinds, written_={}, learnt_={})
         self.table = _check_table(found.table or {}, len(model.classes_), found.path)
-
-    def check(self, X: Any) -> Checked:
-        """Return the table with cells that can be encoded, and the rows that are in doubt."""
-        found = check_table(X, self.encoder.kinds_, self.encoder.written_, self._learnt)
-        if self.accepted:
-            for row, doubts in list(found.doubts.items()):
-                kept = [d for d in doubts if d.column not in self.accepted or d.why not in ACCEPTED]
-                found.doubts[row] = kept
-                if not kept:
-                    del found.doubts[row]
-        return found
-
-    @property
-    def _learnt(self) -> dict[str, Any]:
-        """What is known of the columns; nothing if the model was fitted in Python, on numbers."""
-        return getattr(self.encoder, "learnt_", {})
 
     # ---- columns that are not as in training --------------------------------------------------
 
     def watch(self) -> Watch | None:
         """Return what compares the columns of a table with training; None if nothing is known."""
-        return self.encoder.watch() if self._learnt else None
-
-    def compare(self, X: Any) -> tuple[Finding, ...]:
-        """Return the columns of a table, with cells that can be encoded, not as in training."""
-        if (watch := self.watch()) is None:
-            return ()
-        self.encoder.add_rows(watch, X)
-        return tuple(watch.findings())
+        return self.encoder.watch() if self.encoder.learnt_ else None
 
     def watch_files(
         self, pieces: Sequence[RowGroup], group: str | None = None, **reading: Any
     ) -> list[Finding]:
         """Return the columns of many files that are not as in training, by some of their rows."""
-        if not self._learnt:
+        if not self.encoder.learnt_:
             return []
         text = [] if group is None else [group]
         found, some = watch_files(pieces, self.encoder, text=text, **reading)
@@ -124,19 +93,18 @@ class Opened:
 
     def matters(self, column: str, X: Any, group: Any = None) -> bool:
         """Return whether decisions on some rows change with the usual values of a column."""
-        found = []
-        time = self.encoder.reading_["time"]
+        time, first, changed = self.encoder.reading_["time"], None, np.zeros(len(X), dtype=bool)
         for value in self.encoder.typical(column):
             part = X.copy()
             if self.encoder.kinds_[column] == "date":  # an age
                 value = part[time] - np.timedelta64(round(value), "D")
             part[column] = value
             with self.blamed():
-                found.append(self._judge(part, group))
-        changed = np.zeros(len(X), dtype=bool)
-        for one in found[1:]:
-            changed |= (one.decision != found[0].decision) | (one.forced != found[0].forced)
-        return bool(changed.mean() >= MATTERS) if len(X) else False
+                judged = judge(self.model, part, group=group)
+            found = np.array([judged.decision, judged.forced])
+            first = found if first is None else first
+            changed |= (found != first).any(axis=0)
+        return bool(changed.sum() >= MATTERS * len(X) > 0)
 
     # ---- groups to promise by ----------------------------------------------------------------
 
@@ -165,55 +133,39 @@ class Opened:
         found = column.map(words, na_action="ignore").astype(object)
         return found.where(column.notna(), None).to_numpy()
 
-    def unknown_groups(self, group: Any) -> list[str | None]:
+    def _unknown(self, group: Any) -> list[str | None]:
         """Return the groups that training did not have, once for each case."""
-        if group is None:
-            return []
-        names = set(self.model.policy_.names)
-        return [name for name in group.tolist() if name not in names]
+        names = set() if group is None else set(self.model.policy_.names)
+        return [] if group is None else [name for name in group.tolist() if name not in names]
 
     # ---- judging -----------------------------------------------------------------------------
 
-    def judge(self, X: Any, group: Any = None) -> JudgedRows:
-        """Return the judgement of each row of ``X``; rows in doubt go to review."""
-        X, doubts = self.check(X)
+    def judge(self, X: Any, group: Any = None) -> Cases:
+        """Judge each row of ``X``; rows in doubt go to review."""
+        encoder = self.encoder
+        X, doubts = check_table(X, encoder.kinds_, encoder.written_, encoder.learnt_)
+        if self.accepted:
+            kept = {
+                row: [d for d in said if d.column not in self.accepted or d.why not in ACCEPTED]
+                for row, said in doubts.items()
+            }
+            doubts = {row: said for row, said in kept.items() if said}
         with self.blamed():
             try:
-                judgement = self._judge(X, group)
+                found = judge(self.model, X, group=group)
             except (ValueError, TypeError):
-                gaps = X.isna().to_numpy()
-                if self._learnt or not gaps.any():  # or it was fitted in Python, and refuses gaps
+                gaps = X.isna()
+                if encoder.learnt_ or not gaps.any(axis=None):
                     raise
-                judgement = self._judge_some(X, np.flatnonzero(~gaps.any(axis=1)), group)
+                # It was fitted in Python, and refuses gaps: a guess, if there were no reviews.
                 for row in np.flatnonzero(gaps.any(axis=1)).tolist():
-                    lacks = [str(X.columns[i]) for i in np.flatnonzero(gaps[row])]
-                    doubts.setdefault(row, [Doubt("missing", name) for name in lacks])
-        for row in np.flatnonzero(np.isnan(judgement.distance)).tolist():
+                    lacks = X.columns[gaps.iloc[row]]
+                    doubts.setdefault(row, [Doubt("missing", str(name)) for name in lacks])
+                X = X.fillna(X.median()).fillna(0.0)
+                found = judge(self.model, X, group=group)
+        for row in np.flatnonzero(np.isnan(found.distance)).tolist():
             doubts.setdefault(row, [Doubt("unscored")])
-        judgement.decision[list(doubts)] = -1
-        return JudgedRows(judgement, doubts, X)
-
-    def _judge(self, X: Any, group: Any) -> Judgement:
-        last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)
-        found: Judgement = last.judge(X) if group is None else last.judge(X, group=group)
-        return found
-
-    def _judge_some(self, X: Any, rows: Any, group: Any) -> Judgement:
-        n, K = len(X), len(self.model.classes_)
-        index = np.zeros(n, dtype=np.intp)
-        unknown = np.full(n, np.nan)
-        whole = Judgement(index - 1, index, index, index + K - 1, unknown, unknown)
-        if not len(rows):
-            return whole
-        found = self._judge(X.iloc[rows], None if group is None else group[rows])
-        for name, some in found._asdict().items():
-            if some is not None:
-                values = getattr(whole, name)
-                blank = 0 if some.dtype.kind == "i" else np.nan
-                values = np.full(n, blank, some.dtype) if values is None else values.copy()
-                values[rows] = some
-                whole = whole._replace(**{name: values})
-        return whole
+        return Cases.of(found, doubts, X=X, group=group, unknown=self._unknown(group))
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -246,7 +198,7 @@ class Opened:
             return {}
         X = X.iloc[rows]
         last, Z = final_step(self.model, X)
-        if not self._learnt or not hasattr(last, "novel_features"):
+        if not self.encoder.learnt_ or not hasattr(last, "novel_features"):
             return dict.fromkeys(map(int, rows), UNLIKE)
         with self.blamed():
             strange = last.novel_features(Z)
@@ -277,15 +229,16 @@ class Opened:
         return [str(label) for label in self.model.classes_.tolist()]
 
     @cached_property
-    def review_label(self) -> str | None:
-        """The label of cases that go to review; ``None`` if the model decides every case."""
-        label = reject_label_of(self.model)
-        return None if label is None else str(label)
+    def knows_worth(self) -> bool:
+        """Whether the model says what a review is worth."""
+        first = self.model if hasattr(self.model, "judge") else final_classifier(self.model)
+        return bool(first.decides_by_posteriors)
 
     @cached_property
     def doubt_label(self) -> str:
-        """The label of rows in doubt, also of a model that decides every case."""
-        label = self.review_label or "review"
+        """The label of cases that go to review, also of a model that decides every case."""
+        label = reject_label_of(self.model)
+        label = "review" if label is None else str(label)
         while label in self.classes:
             label += "_"
         return label
@@ -305,16 +258,17 @@ def open_scorer(
 def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str, Any]:
     """Refuse a header that ``rejo train`` would not write."""
     names = [table.get(key) for key in ("target", "id", "by", "groups", "group", "time")]
-    fine = all(name is None or isinstance(name, str) for name in names)
-    fine = fine and isinstance(table.get("ordered", True), bool)
-    lines = table.get("columns_read", [])
-    fine = fine and isinstance(lines, list) and all(isinstance(line, str) for line in lines)
-    same = table.get("same", {})
+    lines, same = table.get("columns_read", []), table.get("same", {})
     fine = (
-        fine and isinstance(same, dict) and all(isinstance(meant, str) for meant in same.values())
+        all(name is None or isinstance(name, str) for name in names)
+        and isinstance(table.get("ordered", True), bool)
+        and isinstance(lines, list)
+        and isinstance(same, dict)
+        and all(isinstance(text, str) for text in [*lines, *same.values()])
+        and is_reading(table.get("reading", {}))
+        and _are_prices(table.get("prices"), n_classes)
     )
-    fine = fine and is_reading(table.get("reading", {}))
-    if not (fine and _are_prices(table.get("prices"), n_classes)):
+    if not fine:
         problem = "the columns or prices in its header are not as rejo train writes them."
         raise ModelFileError(problem, where=str(path))
     return table
@@ -340,41 +294,26 @@ def encoder_of(model: Any) -> Any:
     return first if isinstance(first, TableEncoder) else None
 
 
-def number_columns(model: Any, path: Path) -> list[str]:
+def _number_columns(model: Any, path: Path) -> list[str]:
     """Return the columns of a model without a table encoder, which must all be numbers."""
-    remedy = (
-        "fit it in Python as make_pipeline(rejo.tables.TableEncoder(), ...) on a DataFrame and "
-        "save it again, or use `rejo train`"
-    )
-    if (words := word_columns(model)) is not None:
-        columns = f" in {', '.join(map(repr, words[:5]))}" if words else ""
-        raise RejoError(
-            f"{path} was fitted on words{columns} by an encoder that does not say how a table is "
-            f"read: {remedy}"
-        )
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        raise RejoError(
-            f"{path} does not say which columns it needs, because it was fitted on an array "
-            f"without names: {remedy}"
+    if any(
+        isinstance(value, str)
+        for part in _parts(model)
+        for values in getattr(part, "categories_", ())
+        for value in values.tolist()
+    ):
+        problem = "was fitted on words by an encoder that does not say how a table is read"
+    elif names is None:
+        problem = (
+            "does not say which columns it needs, because it was fitted on an array without names"
         )
-    return list(map(str, names))
-
-
-def word_columns(model: Any) -> list[str] | None:
-    """Return the columns that encoders inside a fitted model take words from; None without any.
-
-    The list is empty if they have no names.
-    """
-    found: list[str] = []
-    any_words = False
-    for part in _parts(model):
-        names = getattr(part, "feature_names_in_", ())
-        for j, values in enumerate(getattr(part, "categories_", ())):
-            if any(isinstance(value, str) for value in values.tolist()):
-                any_words = True
-                found += [str(names[j])] if j < len(names) else []
-    return found if any_words else None
+    else:
+        return list(map(str, names))
+    raise RejoError(
+        f"{path} {problem}: fit it in Python as make_pipeline(rejo.tables.TableEncoder(), ...) on "
+        "a DataFrame and save it again, or use `rejo train`"
+    )
 
 
 def _parts(model: Any) -> Iterator[Any]:
