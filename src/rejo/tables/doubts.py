@@ -153,7 +153,7 @@ def _check_numbers(
 
     ``since`` are the days at which dates become ages.
     """
-    values, unread = columns.read(column, kind, written)
+    values, unread, _, large = columns.read(column, kind, written)
     name = column.name
     unit = written.get("unit", "")
     wanted = f"a number in {unit}" if unit else kind
@@ -162,16 +162,11 @@ def _check_numbers(
     numbers = numbers if since is None else since - numbers
     low, high = (known["low"], known["high"]) if known else (-LARGEST, LARGEST)
     if not (len(numbers) and low <= numbers.min() and numbers.max() <= high):  # or one is missing
-        for row, cell in zip(unread, column.iloc[unread].tolist(), strict=True):
-            large = kind == "number" and columns.is_number(cell)
+        for row, cell in zip(unread.tolist(), column.iloc[unread].tolist(), strict=True):
             why = "unclear" if isinstance(cell, Unclear) else "unreadable"
-            said = Doubt(
-                why,
-                name,
-                str(cell),
-                "share" if isinstance(cell, Share) else "large" if large else wanted,
-            )
-            doubts.by_row.setdefault(int(row), []).append(said)
+            what = "large" if row in large else wanted
+            what = "share" if isinstance(cell, Share) else what
+            doubts.by_row.setdefault(row, []).append(Doubt(why, name, str(cell), what))
         gaps = dated
         gaps[unread] = False
         doubts.missing(name, gaps, known)

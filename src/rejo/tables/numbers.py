@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, import_pyarrow, shown
-from rejo.tables.values import Gaps, Letters, Words, count_words, few, means_missing
+from rejo.tables.values import (
+    Gaps,
+    Letters,
+    Parsed,
+    Words,
+    count_words,
+    few,
+    means_missing,
+    typed_number,
+)
 
 OTHER = {".": ",", ",": "."}
 FEWEST_NUMBERS = 3  # different ones, beside words that are not numbers
@@ -95,6 +104,8 @@ def read_cell(word: str, decimal: str) -> WrittenNumber | None:
     >>> read_cell("-1.234,5 kg", ","), read_cell("A12", ".")
     (WrittenNumber(value=-1234.5, unit='kg', code=False), None)
     """
+    if (typed := typed_number(word)) is not None:
+        return WrittenNumber(typed)
     if len(word) > LONGEST_NUMBER:
         return None
     if _PLAIN[decimal].fullmatch(word):  # most cells; the rest takes longer
@@ -282,16 +293,6 @@ def _looked_at(values: Floats, texts: Any, mark: str) -> Plain:
 
 
 # ---- columns of words that may be numbers ----------------------------------------------------
-
-
-class Numbers(NamedTuple):
-    """A column read as numbers."""
-
-    values: Floats  # of each word; NaN if it is missing, or odd
-    unit: str
-    gaps: Indices  # words that mean a missing value
-    odd: Indices  # words that are not numbers
-    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -519,7 +520,7 @@ def _unclear(found: NumberCounts, place: Place) -> TableError:
 
 def read_numbers(
     found: NumberCounts, decimal: str, remarks: tuple[str, ...]
-) -> tuple[Numbers | None, tuple[str, ...]]:
+) -> tuple[Parsed | None, tuple[str, ...]]:
     """Read a column as numbers with this decimal mark, or say why it looks like them only."""
     read = found.read[decimal]
     is_number = np.array([cell is not None for cell in read], dtype=bool)
@@ -549,7 +550,7 @@ def read_numbers(
         ],
         dtype=np.float64,
     )
-    return Numbers(values, unit, np.flatnonzero(found.gap), odd, (*remarks, *about)), ()
+    return Parsed(values, unit, np.flatnonzero(found.gap), odd, (*remarks, *about)), ()
 
 
 def _frequent(found: NumberCounts, words: Any) -> list[int]:
