@@ -111,28 +111,12 @@ class ExcelSource(Source):
         rows = [row[:1] if far and not any(row[1:]) else row
                 for row, far in zip(cells, apart, strict=True)]  # fmt: skip
         place = wanted.row(rows, numbers, self.name)
-        if wanted.header is False:
-            self._rows = chain(first, self._rows)  # type: ignore[assignment]
-            return [f"column {i + 1}" for i in range(width)], first[0][0] - 1
-        if (
-            place == 0
-            and sum(map(bool, cells[0])) == 1
-            and any(sum(map(bool, row)) > 1 for row in cells[1:])
-        ):
-            raise TableError(
-                f"row {numbers[0]} has one cell, {shown(max(cells[0]))}, and rows below it have "
-                "more: a title seems to stand above the table",
-                where=self.name,
-                parameter="header",
-                remedy="Give the number of the row that names the columns, such as header=3.",
-            )
-        if place:
-            self.skipped = (
-                f"the rows above row {numbers[place]} are left out, which begin "
-                f"{shown(next(filter(None, cells[0])))}"
-            )
-        self._rows = chain(first[place + 1 :], self._rows)  # type: ignore[assignment]
-        return cells[place], numbers[place]
+        names, self.skipped = wanted.names(cells, place, numbers, self.name, "row")
+        is_first = wanted.header is False
+        start = numbers[0] - 1 if is_first else numbers[place]
+        kept = first if is_first else first[place + 1 :]
+        self._rows = chain(kept, self._rows)  # type: ignore[assignment]
+        return names, start
 
     def _filled(self) -> Iterator[list[Any]]:
         """Yield a value for each name in every row, with blank rows up to the last that is not."""

@@ -374,10 +374,11 @@ def read(column: Any, kind: str, written: Mapping[str, str]) -> Read:
         found = Read(column.to_numpy(dtype=np.float64, na_value=np.nan), NOWHERE, [])
     else:
         there = column.notna().to_numpy(dtype=bool)
-        cells = column.to_numpy(dtype=object)
-        tried = np.array([isinstance(cell, Unread) for cell in cells], dtype=bool)
-        cells = [_python(cell) for cell in np.where(there & ~tried, cells, None).tolist()]
-        found = read_column(column_of(array_of(cells), Gaps.of()), kind, written)
+        tried = np.array([isinstance(cell, Unread) for cell in column], dtype=bool)
+        cells = column.to_numpy(dtype=object)[there & ~tried]
+        whole = np.full(len(column), None)
+        whole[there & ~tried] = list(map(_python, cells))
+        found = read_column(column_of(array_of(whole.tolist()), Gaps.of()), kind, written)
         found = found._replace(unread=np.union1d(found.unread, np.flatnonzero(tried)))
     if kind == "number" and len(large := too_large(found.values)):
         values = found.values.copy()

@@ -196,6 +196,32 @@ class Wanted(NamedTuple):
                     return i
         return _titles(rows)
 
+    def names(
+        self, rows: Sequence[Sequence[str]], place: int, numbers: Sequence[int], name: str, of: str
+    ) -> tuple[list[str], str]:
+        """Return the names that the header has, and in words what is left out above it.
+
+        ``of`` is what the numbers count.
+        """
+        names = [cell.strip() for cell in rows[place]] if rows else []
+        if self.header is False:
+            return [f"column {i + 1}" for i in range(len(names))], ""
+        filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+        after = filled[place + 1 : place + 6]
+        if filled[place : place + 1] == [1] and len(after) > 1 and min(after) > 1:
+            raise TableError(
+                f"{shown(max(names))} stands alone in {of} {numbers[place]}, and below it there "
+                f"are {max(after)} columns: a title seems to stand above the table",
+                where=name,
+                parameter="header",
+                remedy=f"Give the number of the {of} that names the columns, such as header=3.",
+            )
+        above = next((cell.strip() for row in rows[:place] for cell in row if cell.strip()), "#")
+        if above.startswith(("#", "//")):
+            return names, ""
+        last = numbers[place]
+        return names, f"the {of}s above {of} {last} are left out, which begin {shown(above)}"
+
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:
     """Return how many rows stand above the header, if that is clear; else 0."""
