@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import os
 import subprocess
 import sys
@@ -394,3 +395,21 @@ def test_points_that_are_not_decimal_marks(write):
     table = read_table(write("a;b\n1.5;1,5 kg\n2;3\n"))
     assert table.decimal == "."
     assert (table.readings["b"].decimal, table.readings["b"].unit) == (",", "kg")
+
+
+def test_characters_that_stand_for_nothing_else_are_words(tmp_path):
+    """Marks that readers put before a word are no reason to stop, or to read another number."""
+    rows = [
+        {"a": "\uf8ff", "b": "\0#12"},
+        {"a": "\uf8ff x", "b": "\0#x"},
+        {"a": "y", "b": "\0several z"},
+    ]
+    path = tmp_path / "a.csv"
+    path.write_text("a,c\n" + "".join(f"{row['a']},1\n" for row in rows))
+    assert read_table(path).frame["a"].tolist() == ["\uf8ff", "\uf8ff x", "y"]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[:2]))
+    assert read_table(path).frame["a"].tolist() == ["\uf8ff", "\uf8ff x"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(TableError, match="column 'b'"):
+        read_table(path)

@@ -292,15 +292,15 @@ def _joined(parts: list[Any], as_text: bool = False) -> Any:
     """Return the parts of a column as one Arrow array, of strings if they are of several types."""
     pa = import_pyarrow()
     types = {part.type for part in parts} - {pa.null()}
-    if len(types) <= 1 and (not as_text or all(map(are_strings, types))):
-        same = types.pop() if types else pa.string()
-        parts = [pa.nulls(len(part), same) if pa.types.is_null(part.type) else part
-                 for part in parts]  # fmt: skip
-        whole = pa.chunked_array(parts, same).combine_chunks()
-        return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
-    strings = [as_strings(part, marked=not as_text) for part in parts]
-    strings = [s.dictionary_decode() if hasattr(s, "dictionary") else s for s in strings]
-    return pa.concat_arrays([s.cast(pa.string()) for s in strings] or [pa.array([], pa.string())])
+    if as_text or len(types) > 1:
+        parts = [as_strings(part, marked=not as_text) for part in parts]
+        if len(types := {part.type for part in parts}) > 1:
+            # In a dictionary a long word that is repeated takes the memory of one.
+            types = {pa.dictionary(pa.int32(), pa.string())}
+            parts = [part if hasattr(part, "dictionary") else part.dictionary_encode()
+                     for part in parts]  # fmt: skip
+    same = types.pop() if types else pa.string()
+    return pa.concat_arrays([part.cast(same) for part in parts] or [pa.array([], same)])
 
 
 def _read(
