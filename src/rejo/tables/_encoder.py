@@ -28,7 +28,7 @@ from rejo._typing import Floats, Indices
 from rejo.tables import columns
 from rejo.tables.columns import DECADE
 from rejo.tables.dates import FORMATS, ISO
-from rejo.tables.doubts import Checked, check_table, describe_strange, like_given, origins
+from rejo.tables.doubts import Checked, Origin, check_table, describe_strange, like_given, origins
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
 from rejo.tables.numbers import OTHER
 from rejo.tables.values import LARGEST
@@ -246,7 +246,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Other columns, and the order of columns, do not matter.
         """
         X = self._columns_of(X)
-        widths = list(map(len, self._names_out()))
+        widths = list(map(len, self._outputs()))
         values = self._values(X)
         out = np.zeros((len(X), sum(widths)))
         for first in range(0, len(X), BLOCK):
@@ -375,7 +375,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names: dict[str, None] = {}
-        for name in chain.from_iterable(self._names_out()):
+        for one in chain.from_iterable(self._outputs()):
+            name = one.name + one.label
             unique, number = name, 1
             while unique in names:  # a word may itself be "other"
                 number += 1
@@ -387,12 +388,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Position in ``feature_names_in_`` of the column that each output (n_out,) comes from."""
         check_is_fitted(self)
         place = {name: i for i, name in enumerate(self.feature_names_in_.tolist())}
-        widths = list(map(len, self._names_out()))
+        widths = list(map(len, self._outputs()))
         return np.repeat([place[name] for name in self.kinds_], widths)
 
-    def _names_out(self) -> list[list[str]]:
-        """Return the names of the columns that each column becomes."""
-        return [columns.out_names(n, kind, self.learnt_[n]) for n, kind in self.kinds_.items()]
+    def _outputs(self) -> list[list[Origin]]:
+        """Return the columns that each column becomes."""
+        return [origins(name, kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
 
     def describe(self, features: Any, row: Any = None) -> list[str]:
         """Say what is strange about a row, by the strange features that its encoding has.
@@ -411,11 +412,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             One for each column of the table that has a strange feature.
         """
         check_is_fitted(self)
-        return describe_strange(origins(self.kinds_, self.learnt_), features, row)
+        return describe_strange(list(chain.from_iterable(self._outputs())), features, row)
 
     @property
     def _n_features_out(self) -> int:
-        return sum(map(len, self._names_out()))
+        return sum(map(len, self._outputs()))
 
     def _check_state(self) -> None:
         """What it knows about each column suits the kind of the column."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rejo._frames import is_arrow, is_polars
 from rejo._typing import Floats, Indices
 from rejo.tables.dates import ISO, parse_dates
-from rejo.tables.errors import TableError, import_pandas, shown
+from rejo.tables.errors import TableError, import_pandas, import_pyarrow, shown
 from rejo.tables.numbers import number
 from rejo.tables.values import (
     LARGEST,
@@ -205,25 +205,10 @@ def n_levels(learnt: Learnt) -> int:
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
-def out_names(name: str, kind: str, learnt: Learnt) -> list[str]:
-    """Return the names of the columns that a column becomes."""
-    if kind == "category":
-        names = [f"{name}={word}" for word in learnt["categories"]]
-        names += [f"{name}=other"] * bool(learnt["other"])
-        names += [f"{name} missing"] * bool(learnt["missing"])
-        return names[1:] if len(names) == 2 else names
-    role = learnt.get("role", "")
-    if role == "time":
-        return []
-    days = [f"{name} days", f"{name} month sin", f"{name} month cos"]
-    days = [f"{name} age"] if role == "age" else days
-    return (days if kind == "date" else [name]) + [f"{name} missing"] * bool(learnt["missing"])
-
-
 def encoded_numbers(
     values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
 ) -> list[NDArray[Any]]:
-    """Return the columns (n_rows,) that numbers, or days, become; see :func:`out_names`.
+    """Return the columns (n_rows,) that numbers, or days, become; see ``doubts.origins``.
 
     Numbers are clipped at ``largest`` standard deviations.
     """
@@ -294,37 +279,12 @@ NOWHERE = np.empty(0, dtype=np.intp)
 
 
 def as_pandas(X: Any) -> Any:
-    """Return a frame of polars, or a table of pyarrow, as one of pandas; else ``X`` as it is.
-
-    That of polars needs no pyarrow.
-    """
-    if is_arrow(X):
-        import_pandas("TableEncoder")
-        return X.to_pandas()
-    if not is_polars(X):
+    """Return a frame of polars, or a table of pyarrow, as one of pandas; else ``X`` as it is."""
+    if not (is_arrow(X) or is_polars(X)):
         return X
-    pd = import_pandas("TableEncoder")
-    return pd.DataFrame({column.name: _from_polars(column) for column in X.get_columns()})
-
-
-def _from_polars(column: Any) -> Any:
-    """Return a polars Series as one of pandas; numbers have NaN for nulls, other cells None."""
-    pd = import_pandas("TableEncoder")
-    dtype = column.dtype
-    if dtype.is_temporal() and type(dtype).__name__ != "Time":
-        return pd.Series(column.to_numpy())  # in UTC
-    if dtype.is_numeric():
-        return pd.Series(
-            column.cast(float).to_numpy() if column.null_count() else column.to_numpy()
-        )
-    cells = column.to_list()
-    if type(dtype).__name__ == "Enum":
-        return pd.Series(pd.Categorical(cells, dtype.categories.to_list(), ordered=True))
-    if type(dtype).__name__ == "Categorical":
-        return pd.Series(pd.Categorical(cells))
-    if type(dtype).__name__ == "Boolean" and not column.null_count():
-        return pd.Series(cells, dtype=bool)
-    return pd.Series(cells, dtype=object)
+    import_pandas("TableEncoder")
+    import_pyarrow("TableEncoder")
+    return X.to_pandas()
 
 
 def kind_of(column: Any) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rejo.tables.errors import TableError, shown
 from rejo.tables.numbers import FEWEST_NUMBERS
-from rejo.tables.values import Parsed, Words, count_words, few, means_missing
+from rejo.tables.values import Parsed, Said, Words, count_words, few, means_missing
 
 ISO = "%Y-%m-%d"
 FIRST_DAY = np.datetime64("0001-01-01")  # of Python
@@ -263,10 +263,10 @@ def _as_dates(column: Words, read: Found, order: str) -> Parsed:
     values = parse_dates(column.words, "%d/%m/%Y" if order == "day" else "%m/%d/%Y")
     gap = np.array([means_missing(word) for word in column.words], dtype=bool)
     odd = np.isnat(values) & ~gap
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Said, ...] = ()
     if len(formats) > 1:
         some = [shown(first[format]) for format, _ in formats.most_common(2)]
-        remarks = (f"dates in {len(formats)} formats, such as {' and '.join(some)}",)
+        remarks = ((f"dates in {len(formats)} formats", f", such as {' and '.join(some)}"),)
     # A format that shows the order is read together with all others.
     ordered = [format for format, _ in formats.most_common() if format in kept]
     main = ordered[0] if ordered else formats.most_common(1)[0][0]

@@ -25,6 +25,7 @@ from rejo.tables.values import (
     Gaps,
     Letters,
     Parsed,
+    Said,
     Words,
     count_words,
     few,
@@ -403,7 +404,7 @@ def _median(found: NumberCounts, words: Indices, decimal: str) -> float:
 
 def settle(
     found: NumberCounts, option: str | None, sep: str, others: Collection[str], place: Place
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, tuple[Said, ...]]:
     """Return the decimal mark of a column, and remarks; ask if both are possible.
 
     ``others`` are the marks that other columns can only have.
@@ -417,7 +418,7 @@ def settle(
         if option is None and _is_weak(found, proof):
             raise _unclear(found, place)
         told = option is not None and option != proof
-        return proof, (f"the decimal mark is {proof!r}, not {option!r}",) * told
+        return proof, (("the decimal mark", f" is {proof!r}, not {option!r}"),) * told
     if not len(found.both):
         return option or (min(others) if len(set(others)) == 1 else "."), ()
     if option is not None:
@@ -444,7 +445,8 @@ def settle(
         return decimal, ()
     word = found.most(found.both)
     cell = found.read[decimal][word]
-    return decimal, (f"{shown(found.words[word])} is read as {_plain(cell)}",)
+    example = f": {shown(found.words[word])} is read as {_plain(cell)}"
+    return decimal, (("points and commas as found", example),)
 
 
 def _mark(word: str) -> str:
@@ -519,8 +521,8 @@ def _unclear(found: NumberCounts, place: Place) -> TableError:
 
 
 def read_numbers(
-    found: NumberCounts, decimal: str, remarks: tuple[str, ...]
-) -> tuple[Parsed | None, tuple[str, ...]]:
+    found: NumberCounts, decimal: str, remarks: tuple[Said, ...]
+) -> tuple[Parsed | None, tuple[Said, ...]]:
     """Read a column as numbers with this decimal mark, or say why it looks like them only."""
     read = found.read[decimal]
     is_number = np.array([cell is not None for cell in read], dtype=bool)
@@ -531,7 +533,7 @@ def read_numbers(
     if any(cell is not None and cell.code for cell in read):
         codes = np.array([cell is not None and cell.code for cell in read])
         word = found.words[found.most(np.flatnonzero(codes))]
-        remark = f"read as words: {shown(word)} is a code, not a number"
+        remark = "read as words", f": {shown(word)} is a code, not a number"
         return None, (remark,) if 2 * found.cells(codes) < n else ()
     unit, wrong, about = _unit(found, read, n_numbers)
     if unit is None:
@@ -541,7 +543,7 @@ def read_numbers(
     kinds = len({cell.value for cell, fine in zip(read, is_number, strict=True) if cell and fine})
     if not few(found.cells(odd), n) or kinds < (FEWEST_NUMBERS if len(odd) else 1 + bool(n_gaps)):
         some = " and ".join(shown(found.words[i]) for i in _frequent(found, odd)[:2])
-        why = f"read as words: {n_numbers:,} of {n:,} cells are numbers, but not {some}"
+        why = f"read as words: {n_numbers:,} of {n:,} cells are numbers", f", but not {some}"
         return None, (why,) if len(odd) else ()
     values = np.array(
         [
@@ -559,7 +561,7 @@ def _frequent(found: NumberCounts, words: Any) -> list[int]:
 
 def _unit(
     found: NumberCounts, read: list[WrittenNumber | None], n_numbers: int
-) -> tuple[str | None, NDArray[np.bool_], tuple[str, ...]]:
+) -> tuple[str | None, NDArray[np.bool_], tuple[Said, ...]]:
     """Return the unit of a column, words with another one, and remarks; None if there are two."""
     words: dict[str, list[int]] = {}
     for i, cell in enumerate(read):
@@ -587,11 +589,12 @@ def _unit(
         return "", wrong, ()
     names = [spelled(unit) for unit in units]
     if len(units) > 1:
-        two = f"read as words: the units differ, {shown(names[0])} and {shown(names[1])}"
+        two = "read as words: the units differ", f", {shown(names[0])} and {shown(names[1])}"
         return None, wrong, (two,) if len(units) <= 3 else ()
     if not bare:
         return names[0], wrong, ()
     if is_factor(names[0]):
-        why = f"read as words: {bare:,} numbers lack {shown(names[0])}"
+        why = f"read as words: {bare:,} numbers lack", f" {shown(names[0])}"
         return None, wrong, (why,)
-    return names[0], wrong, (f"{bare:,} cells have no unit" if bare > 1 else "1 cell has no unit",)
+    said = f"{bare:,} cells have no unit" if bare > 1 else "1 cell has no unit"
+    return names[0], wrong, ((said, ""),)

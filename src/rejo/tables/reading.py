@@ -32,6 +32,7 @@ from rejo.tables.values import (
     WHAT,
     Gaps,
     Parsed,
+    Said,
     Words,
     are_strings,
     as_strings,
@@ -67,7 +68,8 @@ class Reading:
     n_missing: int = 0  # cells that are empty or mean a missing value
     n_odd: int = 0  # cells that are neither numbers, or dates, nor missing; read as missing
     odd: tuple[str, ...] = ()  # at most two of these
-    remarks: tuple[str, ...] = ()  # what else may surprise, such as "12 cells have no unit"
+    # What else may surprise, such as "12 cells have no unit", and what to add from the rows.
+    remarks: tuple[Said, ...] = ()
 
 
 class ReadColumn(NamedTuple):
@@ -103,8 +105,6 @@ class Table:
 
     Attributes
     ----------
-    date_formats : dict of str to str
-        Format of each column of dates, such as ``"%d.%m.%Y"``.
     written : dict of str to dict
         How numbers and dates are written, as :class:`TableEncoder` takes it.
 
@@ -122,11 +122,6 @@ class Table:
     unnamed: dict[int, str] = field(default_factory=dict)
     reading: dict[str, Any] = field(default_factory=dict)
     skipped: str = ""
-
-    @property
-    def date_formats(self) -> dict[str, str]:
-        """Format of each column of dates, such as ``"%d.%m.%Y"``; a time may follow the date."""
-        return {name: r.format for name, r in self.readings.items() if r.kind == "date"}
 
     @property
     def written(self) -> dict[str, dict[str, str]]:
@@ -472,7 +467,7 @@ def read_columns(
     marks = dict(shown_by)
     marks |= {name: proof for name, found in tallies.items() if (proof := found.proof())}
     read: dict[str, ReadColumn] = {}
-    rest: dict[str, tuple[str, ...]] = {}  # remarks on columns that are not numbers
+    rest: dict[str, tuple[Said, ...]] = {}  # remarks on columns that are not numbers
     for name, found in tallies.items():
         if not found.may_be_numbers:
             rest[name] = ()
@@ -495,7 +490,7 @@ def read_columns(
     return {name: read[name] for name in columns}
 
 
-def as_category(column: Words, exact: bool, remarks: tuple[str, ...] = ()) -> ReadColumn:
+def as_category(column: Words, exact: bool, remarks: tuple[Said, ...] = ()) -> ReadColumn:
     """Return a column of words as such, each word in one spelling."""
     if not exact:
         column, more = one_spelling(column)
@@ -512,7 +507,8 @@ def _column(column: Words, found: Parsed, missing: Any, about: Reading) -> ReadC
     remarks = found.remarks
     if n_gaps:
         some = _quoted(column.words, counts, found.gaps)
-        remarks = (*remarks, f"{n_gaps:,} cell{'s' * (n_gaps > 1)} with {some}: read as missing")
+        cells_with = f"{n_gaps:,} cell{'s' * (n_gaps > 1)} read as missing"
+        remarks = (*remarks, (cells_with, f" ({some})"))
     about = replace(
         about,
         n_missing=empty + n_gaps,

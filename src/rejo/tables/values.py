@@ -74,6 +74,9 @@ class Share(Unclear):
 # ---- words ------------------------------------------------------------------------------------
 
 
+Said = tuple[str, str]  # something that may surprise, and what to add from the rows
+
+
 class Words(NamedTuple):
     """A column of strings."""
 
@@ -443,7 +446,7 @@ class Parsed(NamedTuple):
     written: str  # the unit of the numbers, or the format of most dates
     gaps: Indices  # words that mean a missing value
     odd: Indices  # words that are something else
-    remarks: tuple[str, ...]
+    remarks: tuple[Said, ...]
 
 
 # ---- one word in several spellings: ``Good``, ``good `` and ``GOOD``; ``1`` and ``1.0`` --------
@@ -484,7 +487,7 @@ def merged(counts: Mapping[str, int]) -> dict[str, str]:
     return {word: best[key] for word, key in keys.items() if best[key] != word}
 
 
-def one_spelling(column: Words) -> tuple[Words, tuple[str, ...]]:
+def one_spelling(column: Words) -> tuple[Words, tuple[Said, ...]]:
     """Return a column with each word in its most frequent spelling, and a remark if that matters.
 
     Names and free text stay as they are.
@@ -500,7 +503,8 @@ def one_spelling(column: Words) -> tuple[Words, tuple[str, ...]]:
     codes = np.array([*(place[word] for word in words), -1], dtype=np.intp)
     word, spelled = next(iter(other.items()))
     more = f", and {len(other) - 1} more such words" if len(other) > 1 else ""
-    return Words(codes[column.codes], kept), (f"{shown(word)} is read as {shown(spelled)}{more}",)
+    example = f": {shown(word)} is read as {shown(spelled)}{more}"
+    return Words(codes[column.codes], kept), (("several spellings are one word", example),)
 
 
 def spellings_known(categories: Iterable[str]) -> dict[str, str]:
