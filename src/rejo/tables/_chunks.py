@@ -8,10 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Indices
-from rejo.tables.columns import NOWHERE, read_column
-from rejo.tables.dates import ISO, order_of, read_date
+from rejo.tables.columns import AS_PYTHON, NOWHERE, read_column
+from rejo.tables.dates import order_of, read_date
 from rejo.tables.doubts import check_table
-from rejo.tables.errors import PIECE, check_columns, check_unpacked, import_pandas, import_pyarrow
+from rejo.tables.errors import (
+    PIECE,
+    as_list,
+    check_columns,
+    check_unpacked,
+    import_pandas,
+    import_pyarrow,
+)
 from rejo.tables.numbers import (
     OTHER,
     decimal_of,
@@ -45,10 +52,8 @@ from rejo.tables.values import (
 )
 from rejo.tables.watch import Finding
 
-SPLIT = "If that is what it should hold, write it as several files, or as CSV."
 AS_WRITTEN = "\0as written: "  # before the name of a column that is a feature and text, too
 MOST_PIECES = 10  # row groups of many files that are compared with training
-PLAIN = {"number": {"decimal": ".", "unit": ""}, "date": {"format": ISO}}
 
 
 def read_chunks(
@@ -136,14 +141,12 @@ def read_chunks(
     """
     if rows < 1:
         raise ValueError(f"rows must be a positive integer, got {rows!r}")
-    kept = [text] if isinstance(text, str) else list(dict.fromkeys(text))
-    may_lack = {optional} if isinstance(optional, str) else set(optional)
+    kept, may_lack = as_list(text), set(as_list(optional))
     told = getattr(encoder, "reading_", {})  # a model may come without an encoder
-    gone = [missing] if isinstance(missing, str) else list(missing)
     mark = decimal_of(decimal, thousands, name_of(path))
     if mark is None:
         mark = decimal_of(told.get("decimal"), told.get("thousands"), name_of(path))
-    typist = _Typist(encoder, mark, Gaps.of([*gone, *told.get("missing", ())]),
+    typist = _Typist(encoder, mark, Gaps.of([*as_list(missing), *told.get("missing", ())]),
                      exact or told.get("exact", False))  # fmt: skip
     need = [*typist.needed(), *(name for name in kept if name not in may_lack)]
     if header is True and told.get("header", True) is False:
@@ -184,7 +187,7 @@ class _Typist:
         self.gaps, self.decimal = gaps, decimal
         # Here, which may not be as in training.
         self.written = {
-            name: PLAIN.get(kind, {}) | encoder.written_.get(name, {})
+            name: AS_PYTHON.get(kind, {}) | encoder.written_.get(name, {})
             for name, kind in encoder.kinds_.items()
         }
         self.spelled = {
@@ -218,7 +221,7 @@ class _Typist:
             if source.size is not None:  # what is packed may hold long words many times
                 for name in (name for name in text if self.kinds[name] == "text"):
                     sizes += lengths_of(piece.columns[name])
-                check_unpacked(size := size + int(sizes.sum()), source.size, source.name, SPLIT)
+                check_unpacked(size := size + int(sizes.sum()), source.size, source.name)
             doubts = {done + row: found for row, found in piece.doubts.items()}
             for start, end in _within(sizes, rows):
                 part = frame.iloc[start:end]

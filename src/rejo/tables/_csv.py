@@ -33,7 +33,7 @@ from rejo.tables.errors import (
     shown,
     too_large,
 )
-from rejo.tables.sources import LOOK, Piece, Source, Wanted, name_of
+from rejo.tables.sources import LOOK, How, Piece, Source, Wanted, name_of
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
 BLOCK = 1 << 22  # bytes that pyarrow parses at a time: a longer row is refused
@@ -318,9 +318,7 @@ class CsvSource(Source):
             batches = pa.csv.open_csv(
                 pa.PythonFile(stream, mode="r"),
                 pa.csv.ReadOptions(
-                    use_threads=False,
-                    block_size=BLOCK,
-                    column_names=list(map(str, range(width))),
+                    use_threads=False, block_size=BLOCK, column_names=list(map(str, range(width)))
                 ),
                 pa.csv.ParseOptions(
                     delimiter=self.sep if self._is_plain else ",",
@@ -469,13 +467,11 @@ def _long_row(where: str) -> TableError:
 
 
 @contextmanager
-def open_csv(
-    path: str | os.PathLike[str], sep: str | None, encoding: str | None, wanted: Wanted
-) -> Iterator[CsvSource]:
+def open_table(path: str | os.PathLike[str], how: How) -> Iterator[CsvSource]:
     """Open a CSV file and find out how it is written."""
-    sep = NAMED_SEPARATORS.get(sep, sep) if sep else sep
+    sep = NAMED_SEPARATORS.get(how.sep or "", how.sep)
     with open_bytes(path) as stream:
-        yield CsvSource(path, Utf8(stream, encoding, name_of(path)), sep, wanted)
+        yield CsvSource(path, Utf8(stream, how.encoding, name_of(path)), sep, how.wanted)
 
 
 # ---- the first lines ------------------------------------------------------------------------

@@ -26,17 +26,15 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.tables import columns
-from rejo.tables.columns import DECADE
+from rejo.tables.columns import AS_PYTHON, DECADE
 from rejo.tables.dates import FORMATS, ISO
 from rejo.tables.doubts import Checked, Origin, check_table, describe_strange, like_given, origins
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
-from rejo.tables.numbers import OTHER
+from rejo.tables.numbers import LONGEST_UNIT, OTHER
 from rejo.tables.values import LARGEST
 from rejo.tables.watch import BINS, Watch
 
 BLOCK, SLAB = 1 << 16, 2048  # rows
-LONGEST_UNIT = 12  # letters
-AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 MOST_LETTERS = 1 << 24  # in the names of all columns of the output
 MOST_WORDS = 10_000  # for missing values, and other names
 

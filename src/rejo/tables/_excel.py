@@ -7,6 +7,7 @@ Errors such as ``#N/A``, and formulas that were never computed, are missing valu
 """
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -29,7 +30,7 @@ from rejo.tables.errors import (
     refuse_folder,
     shown,
 )
-from rejo.tables.sources import LOOK, Piece, Source, Wanted, row_pieces
+from rejo.tables.sources import LOOK, How, Piece, Source, Wanted, row_pieces
 from rejo.tables.values import day_word, word_of
 
 MEMORY = 3 << 30  # bytes that reading may take: a sheet of a million rows by 20 columns takes two
@@ -37,7 +38,6 @@ UNPACKED = 1 << 30  # bytes of all parts of a file, unpacked
 PARTS = 10_000  # in an archive
 STEP = 1 << 16  # packed bytes at a time
 SECONDS, SECONDS_A_MB = 10.0, 1.0  # to read a file, and for each MB of it
-SPLIT = "If that is what it should hold, write it as several files, or as CSV."
 OLD = b"\xd0\xcf\x11\xe0"  # first bytes of a file of Excel before 2007, or with a password
 
 
@@ -140,16 +140,17 @@ def _name(value: Any) -> str:
 
 
 @contextmanager
-def open_excel(path: Path, sheet: str | None, wanted: Wanted) -> Iterator[ExcelSource]:
+def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
     """Open a sheet; the process that reads it ends with the context."""
+    path = Path(path)
     refuse_folder(path, str(path))
     try:
         import python_calamine  # noqa: F401
     except ImportError:
         raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
     size = _check(path)
-    with closing(_read(path, sheet or "", size)) as lines:
-        yield ExcelSource(path, size, lines, sheet, wanted)
+    with closing(_read(path, how.sheet or "", size)) as lines:
+        yield ExcelSource(path, size, lines, how.sheet, how.wanted)
 
 
 def damaged(name: str, reason: str) -> TableError:
@@ -191,7 +192,7 @@ def _check(path: Path) -> int:
                 for part in parts:
                     for data in _unpacked(stream, part):
                         unpacked += len(data)
-                        check_unpacked(unpacked, size, str(path), SPLIT)
+                        check_unpacked(unpacked, size, str(path))
                         if unpacked > UNPACKED:
                             raise damaged(str(path), "it unpacks to more than 1 GB")
                         if b"<!DOCTYPE" in data:

@@ -40,6 +40,8 @@ from rejo.tables.values import (
 from rejo.tables.watch import bins_of_numbers
 
 Learnt = dict[str, Any]
+#: How numbers and dates are written if nothing else is known.
+AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 NO_RANGE: Learnt = {"fill": 0.0, "center": 0.0, "scale": 1.0, "missing": False}
 
 MANY_WORDS = 50

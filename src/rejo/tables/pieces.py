@@ -43,7 +43,6 @@ ENDINGS = (".parquet", ".pq")
 AT_ONCE = 16  # files whose footers are read at the same time
 WIDEST_NUMBER = 32  # bytes of a decimal number
 LONGEST_FOOTER = 1 << 24  # bytes
-SPLIT = "If that is what it should hold, write it as several files, or as CSV."
 
 
 class RowGroup(NamedTuple):
@@ -186,8 +185,8 @@ class ParquetSource(Source):
             unpacked = sum(about.row_group(g).total_byte_size for g in self.groups)
         if widest > WIDEST_NUMBER:
             raise self._damaged(f"numbers of {size_of(widest)} each")
-        check_unpacked(CELL * len(columns) * self.n_rows, self._size, self.name, SPLIT)
-        check_unpacked(unpacked, self._size, self.name, SPLIT)
+        check_unpacked(CELL * len(columns) * self.n_rows, self._size, self.name)
+        check_unpacked(unpacked, self._size, self.name)
 
     @contextmanager
     def _reading(self, done: int = 0) -> Iterator[None]:
@@ -209,7 +208,7 @@ class ParquetSource(Source):
 
 
 @contextmanager
-def open_parquet(path: str | os.PathLike[str]) -> Iterator[ParquetSource]:
+def open_table(path: str | os.PathLike[str], how: Any = None) -> Iterator[ParquetSource]:
     """Open a file, or one of its row groups."""
     import_pandas()
     refuse_folder(path, str(path))
@@ -370,7 +369,7 @@ class ParquetTable(NamedTuple):
 
 def _footer(path: str) -> tuple[DataFile, list[str], list[int]]:
     """Return a file with its columns, and how many rows its row groups have."""
-    with open_parquet(path) as found:
+    with open_table(path) as found:
         return DataFile(path, found.size, found.mark()), found.names, found.group_rows()
 
 
@@ -411,7 +410,7 @@ def share(pieces: Sequence[RowGroup], n: int) -> list[list[RowGroup]]:
 
 def read_piece(piece: RowGroup, columns: Sequence[str]) -> Any:
     """Return some columns of a piece as a ``pyarrow.Table``, read in this thread alone."""
-    with open_parquet(piece) as file:
+    with open_table(piece) as file:
         return file.table(columns)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rejo.tables.dates import ISO, read_dates
 from rejo.tables.errors import (
     TableError,
+    as_list,
     check_columns,
     check_count,
     check_whole,
@@ -229,10 +230,8 @@ def read_table(
     {'income': {'decimal': ',', 'unit': '€'}, 'since': {'format': '%d.%m.%Y'}}
     """
     import_pandas()
-    kept = [text] if isinstance(text, str) else list(text)
-    as_words = [words] if isinstance(words, str) else list(words)
-    as_words = [name for name in as_words if name not in kept]
-    gone = [missing] if isinstance(missing, str) else list(missing)
+    kept, gone = as_list(text), as_list(missing)
+    as_words = [name for name in as_list(words) if name not in kept]
     given = {"missing": gone, "decimal": decimal, "thousands": thousands, "exact": exact,
              "header": header, "rename": dict(rename or {})}  # fmt: skip
     mark = decimal_of(decimal, thousands, name_of(path))

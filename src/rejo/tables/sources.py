@@ -8,7 +8,8 @@ stand.  Messages, reports and model files have it from :func:`name_of`, without.
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "json",
     ".ndjson": "json", ".json": "json", **dict.fromkeys(EXCEL, "excel"),
 }  # fmt: skip
+# The module of each format; its ``open_table`` gives a source.
+READERS = {"csv": "_csv", "json": "_json", "excel": "_excel", "parquet": "pieces", "sql": "_sql"}
 # Endings of tables that are written.
 WRITTEN = (
     ".csv", ".csv.gz", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet", ".pq",
@@ -242,6 +245,16 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
     return first if (comments or alone) and named and after else 0
 
 
+class How(NamedTuple):
+    """What is said about a table; each format takes what concerns it."""
+
+    sep: str | None
+    encoding: str | None
+    sheet: str | None
+    query: str | None
+    wanted: Wanted
+
+
 # ---- formats ----------------------------------------------------------------------------------
 
 
@@ -342,28 +355,8 @@ def open_source(
             )  # fmt: skip
     old = {new: own for own, new in renamed.items()}
     wanted = Wanted(header, frozenset(old.get(name, name) for name in needed))
-    opened: AbstractContextManager[Source]
-    if format == "csv":
-        from rejo.tables._csv import open_csv
-
-        opened = open_csv(path, sep, encoding, wanted)
-    elif format == "json":
-        from rejo.tables._json import open_json
-
-        opened = open_json(path, encoding)
-    elif format == "excel":
-        from rejo.tables._excel import open_excel
-
-        opened = open_excel(Path(path), sheet, wanted)
-    elif format == "parquet":
-        from rejo.tables.pieces import open_parquet
-
-        opened = open_parquet(path)
-    else:
-        from rejo.tables._sql import open_database
-
-        opened = open_database(os.fspath(path), query)
-    with opened as source:
+    reader = import_module(f"rejo.tables.{READERS[format]}")
+    with reader.open_table(path, How(sep, encoding, sheet, query, wanted)) as source:
         source.rename(renamed, needed)
         yield source
 

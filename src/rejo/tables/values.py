@@ -163,7 +163,7 @@ class Gaps(NamedTuple):
     @classmethod
     def of(cls, more: Iterable[str] = ()) -> "Gaps":
         """Return the usual entries and ``more``, which count in upper case too."""
-        also = [more] if isinstance(more, str) else list(more)
+        also = list(more)
         cases = (form for word in also for form in (word, word.lower(), word.upper(), word.title()))
         numbers = {value for word in also if (value := _number(word)) is not None}
         return cls(frozenset(["", *MISSING, *cases]), tuple(sorted(numbers)))
@@ -406,11 +406,6 @@ class Letters(NamedTuple):
         every = np.frombuffer(offsets, width).astype(np.int64)
         places = every[strings.offset : strings.offset + len(strings) + 1]
         return cls(np.frombuffer(data or b"", np.uint8), places[:-1], places[1:])
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of bytes (n,) of each string."""
-        return self.ends - self.starts
 
 
 def is_bare(strings: Any) -> bool:
