@@ -386,6 +386,16 @@ def as_days(column: Any, written: Mapping[str, str] | None = None) -> Floats:
     return days_of(_whole(column, "date", written or {}))
 
 
+def read_as(column: Any, kind: str, written: Mapping[str, str], time: Any = None) -> Any:
+    """Return a column as words, numbers or days; with ``time``, days are ages at it."""
+    if kind == "category":
+        return as_words(column)
+    if kind == "number":
+        return as_floats(column, written)
+    days = as_days(column, written)
+    return days if time is None else time - days
+
+
 def days_of(dates: NDArray[np.datetime64]) -> Floats:
     """Return dates as days since 1970; NaN for NaT."""
     days: Floats = dates.astype(np.int64) / MICROSECONDS

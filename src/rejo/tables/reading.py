@@ -6,7 +6,7 @@ a column holds, how it is written, and what was odd about it.
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,7 +23,6 @@ from rejo.tables.errors import (
     check_whole,
     import_pandas,
     import_pyarrow,
-    shown,
 )
 from rejo.tables.numbers import decimal_of, plain_numbers, read_numbers, settle, tally
 from rejo.tables.sources import Source, name_of, open_source
@@ -37,11 +36,14 @@ from rejo.tables.values import (
     Words,
     are_strings,
     as_strings,
+    bare,
     cells,
     column_of,
     count_words,
     frame_of,
+    most_frequent,
     one_spelling,
+    quoted,
     spread,
     texts_in,
     too_large,
@@ -505,19 +507,14 @@ def _column(column: Words, found: Parsed, missing: Any, about: Reading) -> ReadC
     n_gaps = int(counts[found.gaps].sum())
     remarks = found.remarks
     if n_gaps:
-        some = _quoted(column.words, counts, found.gaps)
+        some = quoted(column, found.gaps, " or ")
         cells_with = f"{n_gaps:,} cell{'s' * (n_gaps > 1)} read as missing"
         remarks = (*remarks, (cells_with, f" ({some})"))
     about = replace(
         about,
         n_missing=empty + n_gaps,
         n_odd=int(counts[found.odd].sum()),
-        odd=tuple(column.words[i] for i in sorted(found.odd, key=lambda i: -counts[i])[:2]),
+        odd=tuple(bare(column.words[i]) for i in most_frequent(column, found.odd)[:2]),
         remarks=remarks,
     )
     return ReadColumn(spread(found.values, column, missing), about)
-
-
-def _quoted(words: Sequence[str], counts: Any, which: Iterable[int]) -> str:
-    """Quote the two most frequent of some words."""
-    return " or ".join(shown(words[i]) for i in sorted(which, key=lambda i: -counts[i])[:2])

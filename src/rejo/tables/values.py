@@ -138,6 +138,17 @@ def count_words(column: Words) -> Indices:
     return counts
 
 
+def quoted(column: Words, which: Any, join: str) -> str:
+    """Quote the two most frequent of some words."""
+    return join.join(shown(bare(column.words[i])) for i in most_frequent(column, which)[:2])
+
+
+def most_frequent(column: Words, which: Any) -> list[int]:
+    """Return some words of a column, the most frequent first."""
+    counts = count_words(column)
+    return sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
+
+
 def frame_of(columns: Mapping[str, Any], start: int = 0) -> Any:
     """Return columns as a DataFrame whose rows are numbered from ``start``."""
     pd = import_pandas()
