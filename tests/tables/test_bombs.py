@@ -150,7 +150,7 @@ def test_blanks_that_separate(check):
     run = b" " * (3 * MB)
     bombs = [
         (lambda: b"id x\n1" + run + b"2\n" + run + b"\n2 3" + run + b"\n", "2 rows"),
-        (lambda: b"id x\n1" + run * 2, "line 2: the line is too long; the limit is 4 MB"),
+        (lambda: b"id x\n1" + run * 2, ROW),
     ]
     check("chunks", bombs, ending=".csv", sep=" ")
 

@@ -107,7 +107,7 @@ def test_words_and_numbers_in_one_column(tmp_path):
     assert table.frame["n"].tolist()[3] == 1.125
     assert table.readings["n"].n_missing == 1
     assert table.frame["d"].tolist()[:2] == [datetime(2020, 1, 2), datetime(2020, 12, 31)]
-    assert table.readings["d"].format == "%d.%m.%Y"
+    assert table.readings["d"].format == "%Y-%m-%d"  # as a cell with a date counts
     assert table.readings["d"].n_missing == 1
     assert table.frame["both"].tolist() == ["1", "a", "2", "b"]
 

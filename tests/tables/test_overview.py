@@ -11,8 +11,8 @@ from rejo.tables.reading import Reading
 def test_examples_are_apart_from_the_rest():
     """What may go into a file has no value of a row."""
     frame = pd.DataFrame({"age": [1.0, 2.0]})
-    reading = Reading("number", unit="kg", n_odd=3, odd=("tbd", "see file"),
-                      remarks=("12 cells have no unit", "'2.100' is read as 2100"))  # fmt: skip
+    remarks = ("12 cells have no unit", ""), ("points and commas", ": '2.100' is read as 2100")
+    reading = Reading("number", unit="kg", n_odd=3, odd=("tbd", "see file"), remarks=remarks)
     odd, unit, bare, written = find_remarks(frame, {"age": reading}, {1: "row numbers"})[1:]
     assert odd.line() == "age: 3 cells are not numbers, read as missing ('tbd', 'see file')"
     assert odd.line(examples=False) == "age: 3 cells are not numbers, read as missing"
@@ -69,7 +69,8 @@ def test_many_columns_are_cut():
 
 
 def test_words_for_missing_values():
-    reading = Reading("number", n_odd=1, remarks=("2 cells with 'n/a' or 'tbd': read as missing",))
+    gaps = "2 cells read as missing", " ('n/a' or 'tbd')"
+    reading = Reading("number", n_odd=1, remarks=(gaps,))
     odd, gaps = find_remarks(pd.DataFrame({"age": [0.5]}), {"age": reading})
     assert odd.line() == "age: 1 cell is not a number, read as missing"
     assert gaps.line() == "age: 2 cells read as missing ('n/a' or 'tbd')"

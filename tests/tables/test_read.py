@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import os
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def test_separators_are_found(write, sep):
     text = "a,b,c\n1,x,2020-01-31\n2,,\n?,y,2020-02-29\n".replace(",", sep)
     table = read_table(write(text))
     assert table.sep == sep
-    assert table.date_formats == {"c": "%Y-%m-%d"}
+    assert table.written["c"] == {"format": "%Y-%m-%d"}
     assert [str(t) for t in table.frame.dtypes] == ["float64", "object", "datetime64[us]"]
     assert table.frame["b"].tolist() == ["x", None, "y"]
     assert np.isnan(table.frame["a"][2])
@@ -184,14 +185,14 @@ def test_a_column_that_is_not_a_number_in_its_last_row(write):
 )
 def test_dates(write, cells, format, first):
     table = read_table(write("k,d\n" + "".join(f"k,{cell}\n" for cell in cells)))
-    assert table.date_formats == {"d": format}
+    assert table.written["d"] == {"format": format}
     assert table.frame["d"].to_numpy()[0] == np.datetime64(first)
 
 
 @pytest.mark.parametrize("cells", [["2024-02-30", "2024-01-01"], ["1.13.2024", "24:61"], ["12:30"]])
 def test_what_is_not_a_date_is_a_word(write, cells):
     table = read_table(write("k,d\n" + "".join(f"k,{cell}\n" for cell in cells)))
-    assert table.date_formats == {}
+    assert table.readings["d"].kind != "date"
     assert table.frame["d"].tolist() == cells
 
 
@@ -200,7 +201,7 @@ def test_ambiguous_dates_are_refused_unless_another_column_settles_them(write):
     assert "'a'" in message
     assert "2024-12-31" in message
     table = read_table(write("a,b\n01/02/2024,31/01/2024\n03/04/2024,1/2/2024\n"))
-    assert set(table.date_formats.values()) == {"%d/%m/%Y"}
+    assert {reading.format for reading in table.readings.values()} - {""} == {"%d/%m/%Y"}
 
 
 def test_quotes_within_cells_and_rows_over_several_lines(write):
@@ -394,3 +395,21 @@ def test_points_that_are_not_decimal_marks(write):
     table = read_table(write("a;b\n1.5;1,5 kg\n2;3\n"))
     assert table.decimal == "."
     assert (table.readings["b"].decimal, table.readings["b"].unit) == (",", "kg")
+
+
+def test_characters_that_stand_for_nothing_else_are_words(tmp_path):
+    """Marks that readers put before a word are no reason to stop, or to read another number."""
+    rows = [
+        {"a": "\uf8ff", "b": "\0#12"},
+        {"a": "\uf8ff x", "b": "\0#x"},
+        {"a": "y", "b": "\0several z"},
+    ]
+    path = tmp_path / "a.csv"
+    path.write_text("a,c\n" + "".join(f"{row['a']},1\n" for row in rows))
+    assert read_table(path).frame["a"].tolist() == ["\uf8ff", "\uf8ff x", "y"]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[:2]))
+    assert read_table(path).frame["a"].tolist() == ["\uf8ff", "\uf8ff x"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(TableError, match="column 'b'"):
+        read_table(path)

@@ -36,13 +36,12 @@ def found(**changes):
 
 def test_origins_are_in_the_order_of_the_output():
     encoder = TableEncoder().fit(table())
-    where = origins(encoder.kinds_, encoder.learnt_)
-    names = encoder.get_feature_names_out()
-    assert len(where) == len(names)
-    for origin, name in zip(where, names, strict=True):
-        assert name.startswith(origin.name)
-        assert ("missing" in name) == (origin.what == "missing")
-        assert origin.word is None or name.endswith(origin.word)
+    names = encoder.get_feature_names_out().tolist()
+    where = [o for n, k in encoder.kinds_.items() for o in origins(n, k, encoder.learnt_[n])]
+    assert [origin.name + origin.label for origin in where] == names
+    for origin in where:
+        assert ("missing" in origin.label) == (origin.what == "missing")
+        assert origin.word is None or origin.label == f"={origin.word}"
 
 
 def test_numbers_outside_the_range_of_training():

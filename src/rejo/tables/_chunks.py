@@ -1,21 +1,28 @@
 """Read the columns that a model needs in chunks, for prediction on files of any size."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._typing import Floats
-from rejo.tables.dates import ISO, order_of, parse_dates, read_date
+from rejo._typing import Indices
+from rejo.tables.columns import AS_PYTHON, NOWHERE, read_column
+from rejo.tables.dates import order_of, read_date
 from rejo.tables.doubts import check_table
-from rejo.tables.errors import PIECE, check_columns, check_unpacked, import_pandas, import_pyarrow
+from rejo.tables.errors import (
+    PIECE,
+    as_list,
+    check_columns,
+    check_unpacked,
+    import_pandas,
+    import_pyarrow,
+)
 from rejo.tables.numbers import (
     OTHER,
     decimal_of,
     is_factor,
-    number,
     plain_numbers,
     shown_mark,
     unclear_words,
@@ -23,31 +30,30 @@ from rejo.tables.numbers import (
 from rejo.tables.pieces import RowGroup
 from rejo.tables.sources import CELL, Piece, Source, name_of, open_source
 from rejo.tables.values import (
-    NO_DATE,
-    SEVERAL,
-    Cells,
+    Column,
     Gaps,
     Share,
     Unclear,
     Unread,
+    Words,
     are_strings,
-    cells,
-    cells_of,
+    bare,
+    column_of,
+    distinct,
     frame_of,
     known_spelling,
     lengths_of,
-    no_words,
     spellings_known,
     spread,
     texts_in,
+    typed_number,
     word_of,
+    words_in,
 )
 from rejo.tables.watch import Finding
 
-SPLIT = "If that is what it should hold, write it as several files, or as CSV."
 AS_WRITTEN = "\0as written: "  # before the name of a column that is a feature and text, too
 MOST_PIECES = 10  # row groups of many files that are compared with training
-PLAIN = {"number": {"decimal": ".", "unit": ""}, "date": {"format": ISO}}
 
 
 def read_chunks(
@@ -135,14 +141,12 @@ def read_chunks(
     """
     if rows < 1:
         raise ValueError(f"rows must be a positive integer, got {rows!r}")
-    kept = [text] if isinstance(text, str) else list(dict.fromkeys(text))
-    may_lack = {optional} if isinstance(optional, str) else set(optional)
+    kept, may_lack = as_list(text), set(as_list(optional))
     told = getattr(encoder, "reading_", {})  # a model may come without an encoder
-    gone = [missing] if isinstance(missing, str) else list(missing)
     mark = decimal_of(decimal, thousands, name_of(path))
     if mark is None:
         mark = decimal_of(told.get("decimal"), told.get("thousands"), name_of(path))
-    typist = _Typist(encoder, mark, Gaps.of([*gone, *told.get("missing", ())]),
+    typist = _Typist(encoder, mark, Gaps.of([*as_list(missing), *told.get("missing", ())]),
                      exact or told.get("exact", False))  # fmt: skip
     need = [*typist.needed(), *(name for name in kept if name not in may_lack)]
     if header is True and told.get("header", True) is False:
@@ -183,7 +187,7 @@ class _Typist:
         self.gaps, self.decimal = gaps, decimal
         # Here, which may not be as in training.
         self.written = {
-            name: PLAIN.get(kind, {}) | encoder.written_.get(name, {})
+            name: AS_PYTHON.get(kind, {}) | encoder.written_.get(name, {})
             for name, kind in encoder.kinds_.items()
         }
         self.spelled = {
@@ -211,13 +215,13 @@ class _Typist:
                 self._settle(piece.columns)
             columns = {name: self._column(name, piece.columns[name]) for name in self.kinds}
             for name in both:
-                columns[AS_WRITTEN + name] = _texts(piece.columns[name])
+                columns[AS_WRITTEN + name] = texts_in(piece.columns[name])
             frame = frame_of(columns, done)
             sizes = np.full(piece.n_rows, CELL * len(self.kinds))
             if source.size is not None:  # what is packed may hold long words many times
                 for name in (name for name in text if self.kinds[name] == "text"):
                     sizes += lengths_of(piece.columns[name])
-                check_unpacked(size := size + int(sizes.sum()), source.size, source.name, SPLIT)
+                check_unpacked(size := size + int(sizes.sum()), source.size, source.name)
             doubts = {done + row: found for row, found in piece.doubts.items()}
             for start, end in _within(sizes, rows):
                 part = frame.iloc[start:end]
@@ -236,17 +240,18 @@ class _Typist:
             if kind not in ("number", "date"):
                 continue
             how = self.written[name]
-            if kind == "date":
-                words = cells_of(array).known(self.gaps).words.words
-                self.written[name] = {"format": order_of(words, how["format"])}
-                continue
-            plain = plain_numbers(array, self.gaps) if are_strings(array.type) else None
+            plain = None
+            if kind == "number" and are_strings(array.type):
+                plain = plain_numbers(array, self.gaps)
             if plain is not None and not plain.is_unclear:
-                if plain.mark:
-                    marks[name] = plain.mark
+                marks |= {name: plain.mark} if plain.mark else {}
                 continue
-            words_here = cells_of(array).known(self.gaps).words
-            if words_here.words and (mark := shown_mark(words_here, how["decimal"])):
+            column = column_of(array, self.gaps)
+            if not isinstance(column, Words):
+                continue
+            if kind == "date":
+                self.written[name] = {"format": order_of(column.words, how["format"])}
+            elif mark := shown_mark(column, how["decimal"]):
                 marks[name] = mark
         self.clear = set(marks)
         numbers = [name for name, kind in self.kinds.items() if kind == "number"]
@@ -261,105 +266,46 @@ class _Typist:
             self.written[name] = self.written[name] | {"decimal": mark}
 
     def _column(self, name: str, array: Any) -> Any:
-        kind = self.kinds[name]
+        kind, how = self.kinds[name], self.written.get(name, {})
         if kind == "text":
-            return _texts(array)
+            return texts_in(array)
         if kind == "category":
-            words = known_spelling(
-                cells_of(array, as_text=True).known(self.gaps).words, self.spelled.get(name, {})
-            )
+            known = distinct(*words_in(array), self.gaps.words)
+            codes, found = known_spelling(known, self.spelled.get(name, {}))
             pd = import_pandas()
-            bare = [word.removeprefix(SEVERAL) for word in words.words]
-            return pd.Categorical.from_codes(words.codes, pd.Index(bare, dtype=object))
-        how = self.written[name]
+            return pd.Categorical.from_codes(codes, pd.Index(found, dtype=object))
+        column: Any = None
+        unclear: Collection[str] = ()
+        usual: Any = None if self.decimal else self.usual.get(name)
+        if kind == "number":
+            clear = usual is None or name in self.clear
+            if are_strings(array.type) and not (how["unit"] and is_factor(how["unit"])):
+                plain = plain_numbers(array, self.gaps, how["decimal"], look=not clear)
+                column = None if plain is None or plain.is_unclear else plain.values
+        if column is None:
+            column = column_of(array, self.gaps)
+            if kind == "number" and not clear and isinstance(column, Words):
+                unclear = unclear_words(column, how["decimal"], usual)
+        values, unread, words, _ = read_column(column, kind, how, unclear)
         if kind == "date":
-            return _as_dates(cells_of(array).known(self.gaps), how["format"])
-        usual = None if self.decimal else self.usual.get(name)
-        clear = usual is None or name in self.clear
-        column = None
-        if are_strings(array.type):
-            column = self._plain(array, how, clear)
-        column = column or cells_of(array).known(self.gaps)
-        return _as_numbers(column, how["decimal"], how["unit"], usual, clear)
-
-    def _plain(self, array: Any, how: Mapping[str, str], clear: bool) -> Cells | None:
-        """Return a column of plain numbers; None if it must be looked at word by word."""
-        if how["unit"] and is_factor(how["unit"]):
-            return None
-        plain = plain_numbers(array, self.gaps, how["decimal"], look=not clear)
-        if plain is None or plain.is_unclear:
-            return None
-        return Cells(no_words(len(array)), plain.values)
+            unclear = [word for word in words if len(read_date(word)) > 1]
+        shares = _shares(column, usual) if how.get("unit") == "%" else NOWHERE
+        if not len(unread) and not len(shares):
+            return values
+        cells = values.astype(object)
+        cells[unread] = [(Unclear if word in unclear else Unread)(bare(word)) for word in words]
+        cells[shares] = [Share(word_of(share)) for share in cells[shares]]
+        return cells
 
 
-def _texts(array: Any) -> NDArray[np.object_]:
-    """Return a column as it is written."""
-    plain = are_strings(array.type) and not hasattr(array, "dictionary")
-    return texts_in(array) if plain else cells(cells_of(array, as_text=True).as_words())
-
-
-def _as_numbers(
-    column: Cells, decimal: str, unit: str, usual: float | None, clear: bool
-) -> NDArray[Any]:
-    """Return a column as numbers; a cell that is something else stays a string.
-
-    ``usual`` is the median of training, which settles whether 2.100 is two thousand, unless the
-    decimal mark is ``clear``, and whether 0.12 is 12 %.
-    """
-    same, others = column.numbers, Cells(column.words, dates=column.dates).without_gaps()
-    shares = unit == "%" and same is not None and _are_shares(same, usual)
-    if same is not None and not others.words and not shares:
-        return same
-    values: list[Any] = [number(word, decimal, unit) for word in others.words]
-    unclear = set() if clear or usual is None else unclear_words(others, decimal, usual)
-    values = [None if w in unclear else v for w, v in zip(others.words, values, strict=True)]
-    found = _with_unread(others, values, unclear, np.nan, "float64")
-    if same is not None:
-        rows = others.codes < 0
-        found[rows] = same[rows].tolist()
-        if shares:
-            there = np.flatnonzero(~np.isnan(same))
-            found = found.astype(object)
-            found[there] = [Share(word_of(share)) for share in same[there].tolist()]
-    return found
-
-
-def _as_dates(column: Cells, format: str) -> NDArray[Any]:
-    """Return a column as dates; a cell that is something else stays a string."""
-    same, others = column.dates, Cells(column.words, column.numbers).without_gaps()
-    if same is not None and not others.words:
-        return same
-    dates = parse_dates(others.words, format)
-    if same is None and not np.isnat(dates).any():
-        return spread(dates, others, NO_DATE)
-    unread = (others.words[i] for i in np.flatnonzero(np.isnat(dates)))
-    unclear = {word for word in unread if len(read_date(word)) > 1}
-    found = _with_unread(others, dates.tolist(), unclear, None, "datetime64[us]")
-    if same is not None:
-        rows = others.codes < 0
-        found[rows] = same[rows].tolist()
-    return found
-
-
-def _with_unread(
-    others: Any, values: list[Any], unclear: set[str], missing: Any, dtype: str
-) -> NDArray[Any]:
-    """Return a value for each cell, and the word itself where there is none."""
-    found = np.empty(len(values) + 1, dtype=object if None in values else dtype)
-    found[:-1] = [
-        (Unclear if word in unclear else Unread)(word.removeprefix(SEVERAL))
-        if value is None
-        else value
-        for word, value in zip(others.words, values, strict=True)
-    ]
-    found[-1] = missing
-    return found[others.codes]
-
-
-def _are_shares(numbers: Floats, usual: float | None) -> bool:
-    """Return whether numbers are nearer to a hundredth of the percentage that is usual."""
-    there = np.abs(numbers[~np.isnan(numbers)])
-    return usual is not None and len(there) > 0 and 10 * float(np.median(there)) < abs(usual)
+def _shares(column: Column, usual: float | None) -> Indices:
+    """Return the rows with numbers nearer to a hundredth of the percentage that is usual."""
+    if isinstance(column, Words):
+        typed = np.array(list(map(typed_number, column.words)), dtype=np.float64)
+        column = spread(typed, column, np.nan)
+    rows = np.flatnonzero(~np.isnan(column))
+    near = usual is not None and 10 * float(np.median(np.abs(column[rows]))) < abs(usual)
+    return rows if len(rows) and near else NOWHERE
 
 
 def _at_least(pieces: Iterable[Piece], nothing: Piece) -> Iterator[Piece]:

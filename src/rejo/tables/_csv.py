@@ -13,9 +13,9 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -33,7 +33,7 @@ from rejo.tables.errors import (
     shown,
     too_large,
 )
-from rejo.tables.sources import LOOK, Piece, Source, Wanted, name_of
+from rejo.tables.sources import LOOK, How, Piece, Source, Wanted, name_of
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
 BLOCK = 1 << 22  # bytes that pyarrow parses at a time: a longer row is refused
@@ -107,10 +107,8 @@ class _Unpacked:
         return data
 
 
-class Utf8(io.RawIOBase):
+class Utf8:
     """A stream of bytes, checked and translated to UTF-8; ``name`` is for messages."""
-
-    _left = b""
 
     def __init__(self, stream: BinaryIO, encoding: str | None, name: str) -> None:
         self.name, self._stream = name, stream
@@ -138,17 +136,6 @@ class Utf8(io.RawIOBase):
             self._ahead = self._ahead[3:]
             self._decoder = codecs.getincrementaldecoder("utf-8")()
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, as io.BufferedReader wants it; return how much of it."""
-        data = self._left or self.read(len(buffer))
-        n = min(len(buffer), len(data))
-        buffer[:n], self._left = data[:n], data[n:]
-        return n
-
     def read(self, size: int = -1) -> bytes:
         """Return about ``size`` bytes; empty at the end."""
         while True:
@@ -165,6 +152,18 @@ class Utf8(io.RawIOBase):
             if data or not raw:
                 self._lines += data.count(b"\n")
                 return data
+
+    def lines(self, start: bytes = b"") -> Iterator[str]:
+        """Yield ``start``, and the rest, line by line with their ends, also those of old Macs."""
+        data, rest = start or self.read(HEAD), b""
+        while data:
+            *whole, rest = (rest + data).splitlines(keepends=True)
+            yield from map(bytes.decode, whole)
+            if len(rest) > ROW:
+                raise _long_row(f"{self.name}, line {self._lines + 1}")
+            data = self.read(HEAD)
+        if rest:
+            yield rest.decode()
 
     def _raw(self, size: int) -> bytes:
         """Return ``size`` bytes, fewer only at the end; a pipe may give less at a time."""
@@ -215,61 +214,22 @@ class Utf8(io.RawIOBase):
             raise TableError(f"this is {found[0]}", where=self.name, remedy=found[1])
 
 
-class _Lines:
-    """The rows of a file as pyarrow parses them, and after the last a row that closes the file.
-
-    A separator that is any run of blanks becomes a tab, and blanks before a quote are left out.
-    """
+class _Stream:
+    """Parts of a file, as pyarrow reads it."""
 
     closed = False  # pyarrow asks
 
-    def __init__(self, reader: Utf8, start: bytes, sep: str, width: int, how: str) -> None:
-        self._reader, self._start, self._how, self._sep = reader, start, how, sep
-        self._end = ("\n" + (END + sep) * width + END + "\n").encode()
-        self._rest = b""  # of a line that is not complete
-        self._left = b""  # translated, and not given yet
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts, self._left = parts, b""
 
     def read(self, size: int = -1) -> bytes:
         """Return at most ``size`` bytes; empty at the end."""
-        if not self._left:
-            self._left = self._more(size)
-        data = self._left if size < 0 else self._left[:size]
-        self._left = self._left[len(data) :]
+        self._left = self._left or next(self._parts, b"")
+        data, self._left = self._left[:size], self._left[size:]
         return data
-
-    def _more(self, size: int) -> bytes:
-        while True:
-            data, self._start = self._start or self._reader.read(size), b""
-            if not self._how:
-                if not data:
-                    data, self._end = self._end, b""
-                return data
-            ahead = self._rest + data
-            end = ahead.rfind(b"\n") + 1 if data else len(ahead)
-            lines, self._rest = ahead[:end], ahead[end:]
-            if len(self._rest) > ROW:
-                where = self._reader._where(b"", 0)
-                raise too_large("the line is too long", ROW, where, "Is it a table at all?")
-            if not data:
-                lines, self._end = lines + self._end, b""
-            if lines or not data:
-                return _changed(lines, self._sep, self._how)
 
     def close(self) -> None:
         """Leave the file to those who opened it."""
-
-
-def _changed(lines: bytes, sep: str, how: str) -> bytes:
-    """Return whole lines as pyarrow parses them."""
-    if how == "quotes":  # leave out blanks between a separator and a quote, outside of quotes
-        pattern = rb'("(?:[^"]|"")*")|(?<=[\n%b]) +(?=")' % re.escape(sep.encode())
-        return re.sub(pattern, lambda m: m[1] or b"", lines)
-    if how == "blanks":
-        # First one tab for each run: a pattern for the end of a line must not meet a long run,
-        # which it would scan again from each of its blanks.
-        lines = re.sub(rb'("[^"\n]*")|[ \t]+', lambda m: m[1] or b"\t", lines)
-        return re.sub(rb"(?m)^\t|\t(?=\r?$)", b"", lines)
-    return lines
 
 
 # ---- a file -------------------------------------------------------------------------------------
@@ -279,8 +239,7 @@ class Ragged(NamedTuple):
     """A row that does not have as many fields as there are columns."""
 
     before: int  # other rows before it
-    n_fields: int
-    text: str
+    fields: list[str]
 
 
 class CsvSource(Source):
@@ -302,14 +261,11 @@ class CsvSource(Source):
                 raise _long_header(reader.name)
             more = reader.read(HEAD)
             head, whole = head + more, not more
-        self._how = "blanks" if sep == " " else ""
-        lines = _changed(head, "\t", self._how)
-        style = sniff(reader.name, lines, "\t" if self._how else sep, whole, wanted)
-        self._style, self.names, self.skipped = style, style.names, style.title
-        self.sep = " " if self._how else style.sep
-        if style.has_blanks:
-            self._how = "quotes"
-        self._start = head[sum(map(len, _lines(head)[: style.header_lines])) :]
+        self._style = sniff(reader.name, head, sep, whole, wanted)
+        self.sep, self.names, self.skipped = self._style[:3]
+        self._start = head
+        # What pyarrow does not read as it is: any run of blanks, and blanks before a quote.
+        self._is_plain = self.sep != " " and not self._style.has_blanks
         self._bad: list[Ragged] = []
         self._n_bad, self._n_blank, self._is_closed = 0, 0, False
 
@@ -328,9 +284,9 @@ class CsvSource(Source):
             here = [bad for bad in self._bad if last or bad.before < good + n_good]
             self._bad = self._bad[len(here) :]
             doubts = {
-                bad.before - good + i: ("ragged", str(bad.n_fields))
+                bad.before - good + i: ("ragged", str(len(bad.fields)))
                 for i, bad in enumerate(here)
-                if bad.n_fields != width
+                if len(bad.fields) != width
             }
             n_rows = n_good + len(here)
             if here:
@@ -347,29 +303,27 @@ class CsvSource(Source):
         parts, at = [], 0
         for row in bad:
             end = row.before - first
-            (fields,) = self._reader_of([row.text])
-            cell = fields[column] if column < len(fields) else ""
+            cell = row.fields[column] if column < len(row.fields) else ""
             parts += [array[at:end], pa.array([cell], array.type)]
             at = end
         return pa.concat_arrays([*parts, array[at:]])
 
     def _batches(self, columns: list[int]) -> Iterator[Any]:
         """Yield the rows with as many fields as there are columns; last None."""
-        pa, style, width = import_pyarrow(), self._style, len(self.own_names)
-        stream = _Lines(self._reader, self._start, style.sep, width, self._how)
-        self._start = b""
+        pa, width = import_pyarrow(), len(self.own_names)
+        stream = _Stream(filter(None, self._parts() if self._is_plain else self._rewritten()))
         names = list(map(str, columns)) or ["0"]
         read = 0
         try:
             batches = pa.csv.open_csv(
                 pa.PythonFile(stream, mode="r"),
                 pa.csv.ReadOptions(
-                    use_threads=False,
-                    block_size=BLOCK,
-                    column_names=list(map(str, range(width))),
+                    use_threads=False, block_size=BLOCK, column_names=list(map(str, range(width)))
                 ),
                 pa.csv.ParseOptions(
-                    delimiter=style.sep, newlines_in_values=True, invalid_row_handler=self._left_out
+                    delimiter=self.sep if self._is_plain else ",",
+                    newlines_in_values=True,
+                    invalid_row_handler=self._left_out,
                 ),
                 pa.csv.ConvertOptions(
                     check_utf8=False,  # done
@@ -388,6 +342,25 @@ class CsvSource(Source):
             raise self._unreadable(read, "")
         yield None
 
+    def _parts(self) -> Iterator[bytes]:
+        """Yield the rows as they are, and one that closes the file."""
+        yield self._start[sum(map(len, self._start.splitlines(True)[: self._style.n_above])) :]
+        while data := self._reader.read(BLOCK):
+            yield data
+        yield b"\n" + self._end().encode()
+
+    def _rewritten(self) -> Iterator[bytes]:
+        """Yield the rows as others write them, and one that closes the file."""
+        lines = islice(self._reader.lines(self._start), self._style.n_above, None)
+        rows = filter(None, split(chain(lines, ["\n", self._end()]), self.sep))
+        while some := list(islice(rows, 1000)):
+            text = io.StringIO()
+            csv.writer(text).writerows(some)
+            yield text.getvalue().encode()
+
+    def _end(self) -> str:
+        return (END + self.sep) * len(self.own_names) + END + "\n"
+
     def _left_out(self, row: Any) -> str:
         """Keep a row that pyarrow does not take."""
         if row.text.startswith(END):
@@ -395,9 +368,9 @@ class CsvSource(Source):
         elif not row.text.strip():
             self._n_blank += 1
         else:
-            (fields,) = self._reader_of([row.text]) or [[]]
+            fields = next(csv.reader([row.text], delimiter=self.sep if self._is_plain else ","), [])
             before = row.number - 1 - self._n_bad - self._n_blank
-            self._bad.append(Ragged(before, len(fields), row.text))
+            self._bad.append(Ragged(before, fields))
             self._n_bad += 1
         return "skip"
 
@@ -412,9 +385,6 @@ class CsvSource(Source):
 
     # ---- places --------------------------------------------------------------------------------
 
-    def _reader_of(self, lines: Any) -> list[list[str]]:
-        return list(csv.reader(lines, delimiter=self._style.sep, skipinitialspace=True))
-
     def refusal(self, row: int, why: str, detail: str) -> TableError:
         """Return the error for a row with too many or too few fields."""
         found, n_columns = int(detail), len(self.own_names)
@@ -423,7 +393,7 @@ class CsvSource(Source):
             remedy = "Name every column, including row names, or fix that line."
         return TableError(
             f"the row has {found} field{'s' * (found != 1)}, but there are {n_columns} columns "
-            f"(separator {self._style.sep!r})",
+            f"(separator {self.sep!r})",
             where=self.place(row),
             remedy=remedy,
         )
@@ -439,34 +409,28 @@ class CsvSource(Source):
     def _rows_again(self) -> Iterator[tuple[int, list[str]]]:
         """Read the file once more: yield the line and the fields of each row that is not blank."""
         with open_bytes(self._path) as stream:
-            reader = Utf8(stream, self._reader.encoding, self.name)
-            text = io.TextIOWrapper(io.BufferedReader(reader), "utf-8", newline="")
-            line, size, latest = 0, 0, ""
+            line, size, latest = self._style.n_above + 1, 0, ""
 
-            def lines() -> Iterator[str]:
-                nonlocal line, size, latest
-                while latest := text.readline(ROW + 1):
-                    line, size = line + 1, size + len(latest)
+            def counted(lines: Iterator[str]) -> Iterator[str]:
+                nonlocal size, latest
+                for latest in lines:
+                    size += len(latest)
                     if size > ROW:
-                        raise _long_row(f"{self.name}, line {start}")
-                    if line >= self._style.header_lines + 1:
-                        how = "blanks" if self._how == "blanks" else ""
-                        yield _changed(latest.encode(), "\t", how).decode() if how else latest
-                    else:
-                        size = 0
+                        raise _long_row(f"{self.name}, line {line}")
+                    yield latest
 
-            start = self._style.header_lines + 1
-            rows = csv.reader(lines(), delimiter=self._style.sep, skipinitialspace=True)
+            lines = Utf8(stream, self._reader.encoding, self.name).lines()
+            rows = split(counted(islice(lines, self._style.n_above, None)), self.sep)
             while True:
                 try:
                     fields = next(rows, None)
                 except csv.Error:
-                    raise long_field(f"{self.name}, line {start}") from None
+                    raise long_field(f"{self.name}, line {line}") from None
                 if fields is None:
                     return
                 if any(map(str.strip, fields)) or len(fields) > 1 or '"' in latest:
-                    yield start, fields
-                start, size = line + 1, 0
+                    yield line, fields
+                line, size = self._style.n_above + rows.line_num + 1, 0
 
     def _unreadable(self, row: int, reason: str) -> TableError:
         """Return the error for a file that pyarrow does not read to its end."""
@@ -503,13 +467,11 @@ def _long_row(where: str) -> TableError:
 
 
 @contextmanager
-def open_csv(
-    path: str | os.PathLike[str], sep: str | None, encoding: str | None, wanted: Wanted
-) -> Iterator[CsvSource]:
+def open_table(path: str | os.PathLike[str], how: How) -> Iterator[CsvSource]:
     """Open a CSV file and find out how it is written."""
-    sep = NAMED_SEPARATORS.get(sep, sep) if sep else sep
+    sep = NAMED_SEPARATORS.get(how.sep or "", how.sep)
     with open_bytes(path) as stream:
-        yield CsvSource(path, Utf8(stream, encoding, name_of(path)), sep, wanted)
+        yield CsvSource(path, Utf8(stream, how.encoding, name_of(path)), sep, how.wanted)
 
 
 # ---- the first lines ------------------------------------------------------------------------
@@ -520,26 +482,28 @@ class Style(NamedTuple):
 
     sep: str
     names: list[str]  # of the columns; empty for a column without a name
-    header_lines: int  # before the first data row
     title: str  # what stands above the header, if something is skipped
+    n_above: int  # lines before the first data row
     has_blanks: bool  # before quotes
 
 
-def _lines(head: bytes) -> list[bytes]:
-    """Return lines with their ends, which may be those of old Macs."""
-    return re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", head)
+def split(lines: Iterable[str], sep: str, *, strip: bool = True) -> Any:
+    """Return a reader of the fields of each row; a blank as separator is any run of them."""
+    if sep == " ":
+        lines = (line.replace("\t", " ").strip(" \r\n") + "\n" for line in lines)
+    return csv.reader(lines, delimiter=sep, skipinitialspace=strip)
 
 
 def sniff(name: str, head: bytes, sep: str | None, whole: bool, wanted: Wanted) -> Style:
     """Find out how a file is written from its beginning, or the whole of it, in UTF-8."""
-    lines = [line.decode("utf-8", "ignore") for line in _lines(head)]
+    lines = [line.decode("utf-8", "ignore") for line in head.splitlines(keepends=True)]
     if not whole and len(lines) > 2:
         lines.pop()  # incomplete
     skip = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     # Excel writes, and reads, a first line that gives the separator.
     if skip < len(lines) and (told := re.fullmatch(r'"?sep=(.)"?\s*', lines[skip], re.IGNORECASE)):
         skip, sep = skip + 1, sep or told[1]
-    if sep is not None and (len(sep) != 1 or sep in '"\n\r \0' or not sep.isascii()):
+    if sep is not None and (len(sep) != 1 or sep in '"\n\r\0' or not sep.isascii()):
         raise TableError(
             f"sep={shown(sep)} is not one character such as ',' ';' '|' or a tab",
             where=name,
@@ -569,47 +533,24 @@ def sniff(name: str, head: bytes, sep: str | None, whole: bool, wanted: Wanted) 
             where=f"{name}, line {before + 1}",
             remedy="Close it or remove it.",
         )
-    names = [field.strip() for field in rows[place]] if rows else []
-    check_count(len(names), name)
-    title = ""
-    if wanted.header is False:
-        names, header_lines = [f"column {i + 1}" for i in range(len(names))], skip
-    else:
-        header_lines = ends[place] if rows else skip
-        _refuse_title(name, rows, place, sep)
-        comment = place and rows[0][0].lstrip().startswith(("#", "//"))
-        if place and not comment:
-            said = " ".join(filter(None, map(str.strip, rows[0])))
-            title = f"the lines above line {ends[place]} are left out, which begin {shown(said)}"
+    names, title = wanted.names(rows, place, ends, name, "line")
     if not any(names):
         raise TableError(
             "the header line names no column", where=name, remedy="Write the names there."
         )
+    check_count(len(names), name)
     check_different(name, names)
+    n_above = ends[place] if rows and wanted.header is not False else skip
     cells = chain.from_iterable(_first_rows(lines, skip, sep, strip=False)[0])
     blanks = any(cell[:1] == " " and cell.lstrip()[:1] == '"' for cell in cells)
-    return Style(sep, names, header_lines, title, blanks)
-
-
-def _refuse_title(name: str, rows: list[list[str]], place: int, sep: str) -> None:
-    """Refuse a header of one field above rows of several: probably it is a title."""
-    widths = {len(row) for row in rows[place + 1 : place + 6]}
-    if len(rows) > place + 2 and len(rows[place]) == 1 and len(widths) == 1 and widths != {1}:
-        raise TableError(
-            f"the header is {shown(rows[place][0].strip())}, but the lines after it have "
-            f"{widths.pop()} columns",
-            where=f"{name}, line {place + 1}",
-            parameter="header",
-            remedy="If it is a title, give the number of the line that names the columns, such as "
-            "header=3.",
-        )
+    return Style(sep, names, title, n_above, blanks)
 
 
 def _first_rows(
     lines: list[str], skip: int, sep: str, *, strip: bool = True
 ) -> tuple[list[list[str]], list[int]]:
     """Return the first rows that are not blank, and the number of the line where each ends."""
-    reader = csv.reader(lines[skip:], delimiter=sep, skipinitialspace=strip, strict=False)
+    reader = split(lines[skip:], sep, strip=strip)
     rows: list[list[str]] = []
     ends: list[int] = []
     try:

@@ -1,6 +1,7 @@
 """A transformer from the columns of a table to an array that a classifier can use."""
 
 import re
+from collections.abc import Iterable
 from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -26,17 +27,15 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.tables import columns
-from rejo.tables.columns import DECADE
+from rejo.tables.columns import AS_PYTHON, DECADE
 from rejo.tables.dates import FORMATS, ISO
-from rejo.tables.doubts import Checked, check_table, describe_strange, like_given, origins
+from rejo.tables.doubts import Checked, Origin, check_table, describe_strange, like_given, origins
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
-from rejo.tables.numbers import OTHER
+from rejo.tables.numbers import LONGEST_UNIT, OTHER
 from rejo.tables.values import LARGEST
 from rejo.tables.watch import BINS, Watch
 
 BLOCK, SLAB = 1 << 16, 2048  # rows
-LONGEST_UNIT = 12  # letters
-AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 MOST_LETTERS = 1 << 24  # in the names of all columns of the output
 MOST_WORDS = 10_000  # for missing values, and other names
 
@@ -226,16 +225,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _learn(
         self, column: Any, kind: str, written: dict[str, str], time: Any = None
     ) -> dict[str, Any] | str:
+        values = columns.read_as(column, kind, written, time)
         if kind == "category":
-            words = columns.as_words(column)
-            return columns.learn_category(*words, self.max_categories, self.min_count)
+            return columns.learn_category(
+                values.codes, values.words, self.max_categories, self.min_count
+            )
         if kind == "date":
-            days = columns.as_days(column, written)
-            days = days if time is None else time - days
-            found = columns.learn_number(days, self.scale, self.min_count, DECADE)
+            found = columns.learn_number(values, self.scale, self.min_count, DECADE)
             role = "" if time is None else "age"
             return found if isinstance(found, str) else found | {"role": role}
-        values = columns.as_floats(column, written)
         if columns.counts_the_rows(values, column.index):
             return "row numbers"
         return columns.learn_number(values, self.scale, self.min_count)
@@ -246,7 +244,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Other columns, and the order of columns, do not matter.
         """
         X = self._columns_of(X)
-        widths = list(map(len, self._names_out()))
+        widths = list(map(len, self._outputs()))
         values = self._values(X)
         out = np.zeros((len(X), sum(widths)))
         for first in range(0, len(X), BLOCK):
@@ -312,24 +310,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _values(self, X: Any) -> list[NDArray[Any]]:
         """Return each column (n,) as numbers or days, or as levels of words."""
-        found: list[NDArray[Any]] = []
-        time = self._days(X)
-        for name, kind in self.kinds_.items():
-            known = self.learnt_[name]
-            if kind == "category":
-                found.append(columns.levels_of(*columns.as_words(X[name]), known))
-                continue
-            if kind == "number":
-                found.append(columns.as_floats(X[name], self.written_[name]))
-                continue
-            days = columns.as_days(X[name], self.written_[name])
-            found.append(time - days if known["role"] == "age" else days)
-        return found
+        read = self._read(X, self.kinds_)
+        words = {name for name, kind in self.kinds_.items() if kind == "category"}
+        return [columns.levels_of(column.codes, column.words, self.learnt_[name]) if name in words else column
+                for name, column in read.items()]  # fmt: skip
 
-    def _days(self, X: Any) -> Any:
-        """Return the days (n,) of the dates that order the rows, if other dates need them."""
-        name = self.reading_["time"]
-        return columns.as_days(X[name], self.written_[name]) if name in self.kinds_ else None
+    def _read(self, X: Any, names: Iterable[str]) -> dict[str, Any]:
+        """Return columns (n,) as numbers, days, ages in days, or words."""
+        time, ages = self.reading_["time"], None
+        if time in self.kinds_:  # other dates are ages at it
+            ages = columns.as_days(X[time], self.written_[time])
+        return {
+            name: columns.read_as(
+                X[name], self.kinds_[name], self.written_.get(name, {}),
+                ages if self.learnt_[name].get("role") == "age" else None,
+            )
+            for name in names
+        }  # fmt: skip
 
     def watch(self) -> Watch:
         """Return what compares the columns of a new file with those of training."""
@@ -345,17 +342,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def add_rows(self, watch: Watch, X: Any) -> None:
         """Add rows, of which every cell can be encoded, to what :meth:`watch` returned."""
         n = len(X)
-        part = X.iloc[watch.rows(n)]
-        time = self._days(part)
-        found: dict[str, NDArray[Any]] = {}
-        for name in watch.columns:
-            kind, known = self.kinds_[name], self.learnt_[name]
-            if kind == "category":
-                found[name] = columns.count_levels(*columns.as_words(part[name]), known)
-            elif kind == "number":
-                found[name] = columns.as_floats(part[name], self.written_[name])
-            else:
-                found[name] = time - columns.as_days(part[name], self.written_[name])
+        found = self._read(X.iloc[watch.rows(n)], watch.columns)
+        for name, column in found.items():
+            if self.kinds_[name] == "category":
+                found[name] = columns.count_levels(column.codes, column.words, self.learnt_[name])
         watch.add(found, n)
 
     def typical(self, column: str) -> list[Any]:
@@ -375,7 +365,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names: dict[str, None] = {}
-        for name in chain.from_iterable(self._names_out()):
+        for one in chain.from_iterable(self._outputs()):
+            name = one.name + one.label
             unique, number = name, 1
             while unique in names:  # a word may itself be "other"
                 number += 1
@@ -387,12 +378,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Position in ``feature_names_in_`` of the column that each output (n_out,) comes from."""
         check_is_fitted(self)
         place = {name: i for i, name in enumerate(self.feature_names_in_.tolist())}
-        widths = list(map(len, self._names_out()))
+        widths = list(map(len, self._outputs()))
         return np.repeat([place[name] for name in self.kinds_], widths)
 
-    def _names_out(self) -> list[list[str]]:
-        """Return the names of the columns that each column becomes."""
-        return [columns.out_names(n, kind, self.learnt_[n]) for n, kind in self.kinds_.items()]
+    def _outputs(self) -> list[list[Origin]]:
+        """Return the columns that each column becomes."""
+        return [origins(name, kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
 
     def describe(self, features: Any, row: Any = None) -> list[str]:
         """Say what is strange about a row, by the strange features that its encoding has.
@@ -411,11 +402,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             One for each column of the table that has a strange feature.
         """
         check_is_fitted(self)
-        return describe_strange(origins(self.kinds_, self.learnt_), features, row)
+        return describe_strange(list(chain.from_iterable(self._outputs())), features, row)
 
     @property
     def _n_features_out(self) -> int:
-        return sum(map(len, self._names_out()))
+        return sum(map(len, self._outputs()))
 
     def _check_state(self) -> None:
         """What it knows about each column suits the kind of the column."""

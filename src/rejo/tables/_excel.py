@@ -7,6 +7,7 @@ Errors such as ``#N/A``, and formulas that were never computed, are missing valu
 """
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -29,7 +30,7 @@ from rejo.tables.errors import (
     refuse_folder,
     shown,
 )
-from rejo.tables.sources import LOOK, Piece, Source, Wanted, row_pieces
+from rejo.tables.sources import LOOK, How, Piece, Source, Wanted, row_pieces
 from rejo.tables.values import day_word, word_of
 
 MEMORY = 3 << 30  # bytes that reading may take: a sheet of a million rows by 20 columns takes two
@@ -37,7 +38,6 @@ UNPACKED = 1 << 30  # bytes of all parts of a file, unpacked
 PARTS = 10_000  # in an archive
 STEP = 1 << 16  # packed bytes at a time
 SECONDS, SECONDS_A_MB = 10.0, 1.0  # to read a file, and for each MB of it
-SPLIT = "If that is what it should hold, write it as several files, or as CSV."
 OLD = b"\xd0\xcf\x11\xe0"  # first bytes of a file of Excel before 2007, or with a password
 
 
@@ -111,28 +111,12 @@ class ExcelSource(Source):
         rows = [row[:1] if far and not any(row[1:]) else row
                 for row, far in zip(cells, apart, strict=True)]  # fmt: skip
         place = wanted.row(rows, numbers, self.name)
-        if wanted.header is False:
-            self._rows = chain(first, self._rows)  # type: ignore[assignment]
-            return [f"column {i + 1}" for i in range(width)], first[0][0] - 1
-        if (
-            place == 0
-            and sum(map(bool, cells[0])) == 1
-            and any(sum(map(bool, row)) > 1 for row in cells[1:])
-        ):
-            raise TableError(
-                f"row {numbers[0]} has one cell, {shown(max(cells[0]))}, and rows below it have "
-                "more: a title seems to stand above the table",
-                where=self.name,
-                parameter="header",
-                remedy="Give the number of the row that names the columns, such as header=3.",
-            )
-        if place:
-            self.skipped = (
-                f"the rows above row {numbers[place]} are left out, which begin "
-                f"{shown(next(filter(None, cells[0])))}"
-            )
-        self._rows = chain(first[place + 1 :], self._rows)  # type: ignore[assignment]
-        return cells[place], numbers[place]
+        names, self.skipped = wanted.names(cells, place, numbers, self.name, "row")
+        is_first = wanted.header is False
+        start = numbers[0] - 1 if is_first else numbers[place]
+        kept = first if is_first else first[place + 1 :]
+        self._rows = chain(kept, self._rows)  # type: ignore[assignment]
+        return names, start
 
     def _filled(self) -> Iterator[list[Any]]:
         """Yield a value for each name in every row, with blank rows up to the last that is not."""
@@ -156,16 +140,17 @@ def _name(value: Any) -> str:
 
 
 @contextmanager
-def open_excel(path: Path, sheet: str | None, wanted: Wanted) -> Iterator[ExcelSource]:
+def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
     """Open a sheet; the process that reads it ends with the context."""
+    path = Path(path)
     refuse_folder(path, str(path))
     try:
         import python_calamine  # noqa: F401
     except ImportError:
         raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
     size = _check(path)
-    with closing(_read(path, sheet or "", size)) as lines:
-        yield ExcelSource(path, size, lines, sheet, wanted)
+    with closing(_read(path, how.sheet or "", size)) as lines:
+        yield ExcelSource(path, size, lines, how.sheet, how.wanted)
 
 
 def damaged(name: str, reason: str) -> TableError:
@@ -207,7 +192,7 @@ def _check(path: Path) -> int:
                 for part in parts:
                     for data in _unpacked(stream, part):
                         unpacked += len(data)
-                        check_unpacked(unpacked, size, str(path), SPLIT)
+                        check_unpacked(unpacked, size, str(path))
                         if unpacked > UNPACKED:
                             raise damaged(str(path), "it unpacks to more than 1 GB")
                         if b"<!DOCTYPE" in data:

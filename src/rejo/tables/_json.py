@@ -16,7 +16,7 @@ from typing import Any
 
 from rejo.tables._csv import HEAD, Utf8, open_bytes
 from rejo.tables.errors import ROW, TableError, check_count, shown, too_large
-from rejo.tables.sources import Piece, Source, name_of, row_pieces
+from rejo.tables.sources import How, Piece, Source, name_of, row_pieces
 
 LOOK = 1000  # objects in which a column must occur
 BLANKS = re.compile(r"[ \t\r\n]*")
@@ -50,9 +50,10 @@ class JsonSource(Source):
 
 
 @contextmanager
-def open_json(path: str | os.PathLike[str], encoding: str | None) -> Iterator[JsonSource]:
+def open_table(path: str | os.PathLike[str], how: How) -> Iterator[JsonSource]:
+    """Open a JSON file."""
     with open_bytes(path) as stream:
-        yield JsonSource(Utf8(stream, encoding, name_of(path)))
+        yield JsonSource(Utf8(stream, how.encoding, name_of(path)))
 
 
 class _Twice(dict[str, Any]):

@@ -27,7 +27,7 @@ from rejo.tables.errors import (
     refuse_folder,
     shown,
 )
-from rejo.tables.sources import Piece, Source, name_of, row_pieces
+from rejo.tables.sources import How, Piece, Source, name_of, row_pieces
 
 FETCHED = 1000  # rows at a time
 PATIENCE = "10"  # seconds to wait for a server
@@ -289,10 +289,13 @@ class SqlSource(Source):
 
 
 @contextmanager
-def open_database(url: str, query: str | None) -> Iterator[SqlSource]:
+def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
     """Open a table of a database, or the result of a query."""
-    database = Database(url)
-    with database.connect() as connection, closing(SqlSource(database, connection, query)) as table:
+    database = Database(os.fspath(url))
+    with (
+        database.connect() as connection,
+        closing(SqlSource(database, connection, how.query)) as table,
+    ):
         check_different(table.name, table.names)
         yield table
 

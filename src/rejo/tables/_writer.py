@@ -24,12 +24,7 @@ from typing import Any, BinaryIO, Self, cast
 import numpy as np
 
 from rejo._io import WholeFile
-from rejo.tables.errors import (
-    TableError,
-    import_pyarrow,
-    import_sqlalchemy,
-    listed,
-)
+from rejo.tables.errors import TableError, import_pyarrow, import_sqlalchemy, listed
 from rejo.tables.sources import output_format
 from rejo.tables.values import Letters
 

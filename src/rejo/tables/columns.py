@@ -5,14 +5,10 @@ of a DataFrame, of whatever type, as numbers, dates or words.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
-from functools import partial
+from collections.abc import Collection, Mapping
+from datetime import date, timedelta
 from hashlib import blake2b
 from math import ceil, floor, log10
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,24 +17,31 @@ from numpy.typing import NDArray
 from rejo._frames import is_arrow, is_polars
 from rejo._typing import Floats, Indices
 from rejo.tables.dates import ISO, parse_dates
-from rejo.tables.errors import TableError, import_pandas, shown
+from rejo.tables.errors import TableError, import_pandas, import_pyarrow, shown
 from rejo.tables.numbers import number
 from rejo.tables.values import (
     LARGEST,
     NO_DATE,
+    Column,
+    Gaps,
     Unread,
     Words,
+    array_of,
+    column_of,
     distinct,
     means_missing,
     same_spelling,
     spellings_known,
     too_large,
     word_of,
+    words_in,
     words_of,
 )
 from rejo.tables.watch import bins_of_numbers
 
 Learnt = dict[str, Any]
+#: How numbers and dates are written if nothing else is known.
+AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 NO_RANGE: Learnt = {"fill": 0.0, "center": 0.0, "scale": 1.0, "missing": False}
 
 MANY_WORDS = 50
@@ -204,25 +207,10 @@ def n_levels(learnt: Learnt) -> int:
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
-def out_names(name: str, kind: str, learnt: Learnt) -> list[str]:
-    """Return the names of the columns that a column becomes."""
-    if kind == "category":
-        names = [f"{name}={word}" for word in learnt["categories"]]
-        names += [f"{name}=other"] * bool(learnt["other"])
-        names += [f"{name} missing"] * bool(learnt["missing"])
-        return names[1:] if len(names) == 2 else names
-    role = learnt.get("role", "")
-    if role == "time":
-        return []
-    days = [f"{name} days", f"{name} month sin", f"{name} month cos"]
-    days = [f"{name} age"] if role == "age" else days
-    return (days if kind == "date" else [name]) + [f"{name} missing"] * bool(learnt["missing"])
-
-
 def encoded_numbers(
     values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
 ) -> list[NDArray[Any]]:
-    """Return the columns (n_rows,) that numbers, or days, become; see :func:`out_names`.
+    """Return the columns (n_rows,) that numbers, or days, become; see ``doubts.origins``.
 
     Numbers are clipped at ``largest`` standard deviations.
     """
@@ -293,37 +281,12 @@ NOWHERE = np.empty(0, dtype=np.intp)
 
 
 def as_pandas(X: Any) -> Any:
-    """Return a frame of polars, or a table of pyarrow, as one of pandas; else ``X`` as it is.
-
-    That of polars needs no pyarrow.
-    """
-    if is_arrow(X):
-        import_pandas("TableEncoder")
-        return X.to_pandas()
-    if not is_polars(X):
+    """Return a frame of polars, or a table of pyarrow, as one of pandas; else ``X`` as it is."""
+    if not (is_arrow(X) or is_polars(X)):
         return X
-    pd = import_pandas("TableEncoder")
-    return pd.DataFrame({column.name: _from_polars(column) for column in X.get_columns()})
-
-
-def _from_polars(column: Any) -> Any:
-    """Return a polars Series as one of pandas; numbers have NaN for nulls, other cells None."""
-    pd = import_pandas("TableEncoder")
-    dtype = column.dtype
-    if dtype.is_temporal() and type(dtype).__name__ != "Time":
-        return pd.Series(column.to_numpy())  # in UTC
-    if dtype.is_numeric():
-        return pd.Series(
-            column.cast(float).to_numpy() if column.null_count() else column.to_numpy()
-        )
-    cells = column.to_list()
-    if type(dtype).__name__ == "Enum":
-        return pd.Series(pd.Categorical(cells, dtype.categories.to_list(), ordered=True))
-    if type(dtype).__name__ == "Categorical":
-        return pd.Series(pd.Categorical(cells))
-    if type(dtype).__name__ == "Boolean" and not column.null_count():
-        return pd.Series(cells, dtype=bool)
-    return pd.Series(cells, dtype=object)
+    import_pandas("TableEncoder")
+    import_pyarrow("TableEncoder")
+    return X.to_pandas()
 
 
 def kind_of(column: Any) -> str:
@@ -349,95 +312,67 @@ class Read(NamedTuple):
 
     values: NDArray[Any]  # (n_rows,) float64 or datetime64[us]; NaN or NaT where there is none
     unread: Indices  # positions, rising
+    words: list[str]  # that stand there
+    large: Indices = NOWHERE  # those of ``unread`` with a number that is infinite or above 1e100
 
 
 def read(column: Any, kind: str, written: Mapping[str, str]) -> Read:
     """Read a Series as numbers or dates.
 
-    Numbers that are infinite or above 1e100 cannot be read.  Durations are numbers of days.
-    Strings are read as training wrote them, unless a reader has tried already.
+    Durations are numbers of days.  Strings are read as training wrote them, unless a reader has
+    tried already.
     """
     pd = import_pandas("TableEncoder")
     types = pd.api.types
-    if kind == "date":
-        if types.is_datetime64_any_dtype(column.dtype):
-            if column.dt.tz is not None:
-                column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-            return Read(column.to_numpy(dtype="datetime64[us]"), NOWHERE)
-        return _one_by_one(column, partial(_date, written.get("format", ISO)), NO_DATE)
     if types.is_timedelta64_dtype(column.dtype):
         column = column / pd.Timedelta(days=1)
     dtype = column.dtype
     strange = types.is_bool_dtype(dtype) or types.is_complex_dtype(dtype)
-    if types.is_numeric_dtype(dtype) and not strange:
-        found = Read(column.to_numpy(dtype=np.float64, na_value=np.nan), NOWHERE)
+    if kind == "date" and types.is_datetime64_any_dtype(dtype):
+        if column.dt.tz is not None:
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return Read(column.to_numpy(dtype="datetime64[us]"), NOWHERE, [])
+    if kind == "number" and types.is_numeric_dtype(dtype) and not strange:
+        found = Read(column.to_numpy(dtype=np.float64, na_value=np.nan), NOWHERE, [])
     else:
-        found = _one_by_one(
-            column, partial(_float, written.get("decimal", "."), written.get("unit", "")), np.nan
-        )
-    if len(large := too_large(found.values)):
+        there = column.notna().to_numpy(dtype=bool)
+        tried = np.array([isinstance(cell, Unread) for cell in column], dtype=bool)
+        cells = column.to_numpy(dtype=object)[there & ~tried]
+        whole = np.full(len(column), None)
+        whole[there & ~tried] = list(map(_python, cells))
+        found = read_column(column_of(array_of(whole.tolist()), Gaps.of()), kind, written)
+        found = found._replace(unread=np.union1d(found.unread, np.flatnonzero(tried)))
+    if kind == "number" and len(large := too_large(found.values)):
         values = found.values.copy()
         values[large] = np.nan
-        found = Read(values, np.union1d(found.unread, large))
+        found = Read(values, np.union1d(found.unread, large), [], large)
     return found
 
 
-def _one_by_one(column: Any, value_of: Callable[[Any], Any], nothing: Any) -> Read:
-    """Read cells of several types; each string once."""
-    known: dict[str, Any] = {}
-
-    def of(cell: Any) -> Any:
-        if type(cell) is not str:
-            return value_of(cell)
-        if cell not in known:
-            known[cell] = value_of(cell)
-        return known[cell]
-
-    there = np.flatnonzero(column.notna().to_numpy(dtype=bool))
-    found = [of(cell) for cell in column.to_numpy(dtype=object)[there]]
-    values = np.full(len(column), nothing)
-    values[there] = [nothing if value is None else value for value in found]
-    return Read(values, there[np.array([value is None for value in found], dtype=bool)])
+def _python(cell: Any) -> Any:
+    """Return a cell as Python has it; a duration is a number of days."""
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    return cell / timedelta(days=1) if isinstance(cell, timedelta) else cell
 
 
-def _float(decimal: str, unit: str, cell: Any) -> float | None:
-    """Return a cell as a number, NaN if it is missing, None if it is something else."""
-    if isinstance(cell, str):
-        if means_missing(word := cell.strip()):
-            return np.nan
-        return None if isinstance(cell, Unread) else number(word, decimal, unit)
-    if isinstance(cell, timedelta | np.timedelta64):
-        return float(np.timedelta64(cell) / np.timedelta64(1, "D"))
-    if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
-        return None
-    try:
-        return float(cell)
-    except OverflowError:
-        return np.inf
-    except ValueError:  # a signalling NaN
-        return np.nan
-
-
-def is_number(cell: Any) -> bool:
-    """Return whether a cell is a number, of any size."""
-    return _float(".", "", cell) is not None
-
-
-def _date(format: str, cell: Any) -> np.datetime64 | None:
-    """Return a cell as a date in UTC, NaT if it is missing, None if it is something else."""
-    if isinstance(cell, str):
-        if means_missing(word := cell.strip()):
-            return NO_DATE
-        found = NO_DATE if isinstance(cell, Unread) else parse_dates([word], format)[0]
-        return None if np.isnat(found) else found
-    if isinstance(cell, datetime) and cell.tzinfo is not None:
-        with suppress(OverflowError):
-            cell = cell.astimezone(UTC)
-        cell = cell.replace(tzinfo=None)
-    if not isinstance(cell, date | np.datetime64):  # no number is one
-        return None
-    day: np.datetime64 = np.array([cell], dtype="datetime64[us]")[0]
-    return day
+def read_column(
+    column: Column, kind: str, written: Mapping[str, str], unclear: Collection[str] = ()
+) -> Read:
+    """Read a column as numbers or dates; words that are ``unclear`` are not."""
+    if isinstance(column, np.ndarray) and column.dtype.kind == ("M" if kind == "date" else "f"):
+        return Read(column, NOWHERE, [])
+    codes, words = column if isinstance(column, Words) else words_in(column)
+    values: NDArray[Any]
+    if kind == "date":
+        values = parse_dates(words, written.get("format", ISO))
+    else:
+        how = written.get("decimal", "."), written.get("unit", "")
+        found = [None if word in unclear else number(word, *how) for word in words]
+        values = np.array(found, dtype=np.float64)
+    odd = np.isnan(values) & np.array([not means_missing(word) for word in words], dtype=bool)
+    unread = np.flatnonzero(np.append(odd, False)[codes])
+    nothing = NO_DATE if kind == "date" else np.nan
+    return Read(np.append(values, nothing)[codes], unread, [words[i] for i in codes[unread]])
 
 
 def as_floats(column: Any, written: Mapping[str, str] | None = None) -> Floats:
@@ -451,6 +386,16 @@ def as_days(column: Any, written: Mapping[str, str] | None = None) -> Floats:
     return days_of(_whole(column, "date", written or {}))
 
 
+def read_as(column: Any, kind: str, written: Mapping[str, str], time: Any = None) -> Any:
+    """Return a column as words, numbers or days; with ``time``, days are ages at it."""
+    if kind == "category":
+        return as_words(column)
+    if kind == "number":
+        return as_floats(column, written)
+    days = as_days(column, written)
+    return days if time is None else time - days
+
+
 def days_of(dates: NDArray[np.datetime64]) -> Floats:
     """Return dates as days since 1970; NaN for NaT."""
     days: Floats = dates.astype(np.int64) / MICROSECONDS
@@ -459,13 +404,13 @@ def days_of(dates: NDArray[np.datetime64]) -> Floats:
 
 
 def _whole(column: Any, kind: str, written: Mapping[str, str]) -> NDArray[Any]:
-    values, unread = read(column, kind, written)
+    values, unread, _, large = read(column, kind, written)
     if not len(unread):
         return values
     row = int(unread[0])
     cell = column.iloc[row]
     where, held = f"column {shown(column.name)}", {"number": "numbers", "date": "dates"}[kind]
-    if kind == "number" and is_number(cell):
+    if row in large:
         raise TableError(
             f"{cell} in row {row} is infinite or above {LARGEST:g}",
             where=where,

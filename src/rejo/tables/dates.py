@@ -10,15 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._typing import Indices
 from rejo.tables.errors import TableError, shown
 from rejo.tables.numbers import FEWEST_NUMBERS
-from rejo.tables.values import Words, count_words, few, means_missing
+from rejo.tables.values import Parsed, Said, Words, count_words, few, means_missing
 
 ISO = "%Y-%m-%d"
 FIRST_DAY = np.datetime64("0001-01-01")  # of Python
@@ -188,17 +186,7 @@ Found = list[Mapping[str, datetime]]  # of each word
 Place = Callable[[str, int], str]  # of a column and a row
 
 
-class Dates(NamedTuple):
-    """A column read as dates."""
-
-    values: NDArray[np.datetime64]  # of each word; NaT if it is missing, or odd
-    format: str  # of most cells; of most that show the order of day and month, if some do
-    gaps: Indices  # words that mean a missing value
-    odd: Indices  # words that are not dates
-    remarks: tuple[str, ...]
-
-
-def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Dates]:
+def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
     """Read the columns that hold dates.
 
     The order of day and month is one in a column.  If none of its cells shows it, another column
@@ -263,7 +251,7 @@ def _order(column: Words, read: Found, place: Place, name: str) -> str | None:
     )
 
 
-def _as_dates(column: Words, read: Found, order: str) -> Dates:
+def _as_dates(column: Words, read: Found, order: str) -> Parsed:
     kept = DAY_FIRST if order == "day" else MONTH_FIRST
     formats: Counter[str] = Counter()
     first: dict[str, str] = {}
@@ -275,11 +263,11 @@ def _as_dates(column: Words, read: Found, order: str) -> Dates:
     values = parse_dates(column.words, "%d/%m/%Y" if order == "day" else "%m/%d/%Y")
     gap = np.array([means_missing(word) for word in column.words], dtype=bool)
     odd = np.isnat(values) & ~gap
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Said, ...] = ()
     if len(formats) > 1:
         some = [shown(first[format]) for format, _ in formats.most_common(2)]
-        remarks = (f"dates in {len(formats)} formats, such as {' and '.join(some)}",)
+        remarks = ((f"dates in {len(formats)} formats", f", such as {' and '.join(some)}"),)
     # A format that shows the order is read together with all others.
     ordered = [format for format, _ in formats.most_common() if format in kept]
     main = ordered[0] if ordered else formats.most_common(1)[0][0]
-    return Dates(values, main, np.flatnonzero(gap), np.flatnonzero(odd), remarks)
+    return Parsed(values, main, np.flatnonzero(gap), np.flatnonzero(odd), remarks)

@@ -153,7 +153,7 @@ def _check_numbers(
 
     ``since`` are the days at which dates become ages.
     """
-    values, unread = columns.read(column, kind, written)
+    values, unread, _, large = columns.read(column, kind, written)
     name = column.name
     unit = written.get("unit", "")
     wanted = f"a number in {unit}" if unit else kind
@@ -162,16 +162,11 @@ def _check_numbers(
     numbers = numbers if since is None else since - numbers
     low, high = (known["low"], known["high"]) if known else (-LARGEST, LARGEST)
     if not (len(numbers) and low <= numbers.min() and numbers.max() <= high):  # or one is missing
-        for row, cell in zip(unread, column.iloc[unread].tolist(), strict=True):
-            large = kind == "number" and columns.is_number(cell)
+        for row, cell in zip(unread.tolist(), column.iloc[unread].tolist(), strict=True):
             why = "unclear" if isinstance(cell, Unclear) else "unreadable"
-            said = Doubt(
-                why,
-                name,
-                str(cell),
-                "share" if isinstance(cell, Share) else "large" if large else wanted,
-            )
-            doubts.by_row.setdefault(int(row), []).append(said)
+            what = "large" if row in large else wanted
+            what = "share" if isinstance(cell, Share) else what
+            doubts.by_row.setdefault(row, []).append(Doubt(why, name, str(cell), what))
         gaps = dated
         gaps[unread] = False
         doubts.missing(name, gaps, known)
@@ -224,7 +219,8 @@ class Origin(NamedTuple):
 
     name: str  # of the column of the table
     what: str  # "number", "date", "month", "word" or "missing"
-    word: str | None  # whose column it is
+    label: str  # of the column of the output, after the name
+    word: str | None = None  # whose column it is
     center: float = 0.0  # of a number: what 0 stands for
     scale: float = 1.0  # and what a step of 1 is
 
@@ -236,24 +232,21 @@ class Origin(NamedTuple):
         return shown_number(float(f"{number:.3g}") + 0.0 if about else number)
 
 
-def origins(kinds: Mapping[str, str], learnt: Mapping[str, Any]) -> list[Origin]:
-    """Where each column of the output comes from, in their order."""
-    found = []
-    for name, kind in kinds.items():
-        known = learnt[name]
-        if kind == "category":
-            words = [*known["categories"], *[None] * bool(known["other"])]
-            parts = [Origin(name, "word", word) for word in words]
-            parts += [Origin(name, "missing", None)] * bool(known["missing"])
-            found += parts[1:] if len(parts) == 2 else parts
-            continue
-        center, scale, role = known["center"], known["scale"], known.get("role", "")
-        if role == "time":
-            continue
-        found.append(Origin(name, "number" if role else kind, None, center, scale))
-        found += [Origin(name, "month", None)] * (2 if kind == "date" and not role else 0)
-        found += [Origin(name, "missing", None)] * bool(known["missing"])
-    return found
+def origins(name: str, kind: str, known: Mapping[str, Any]) -> list[Origin]:
+    """Return the columns of the output that a column becomes, in their order."""
+    missing = [Origin(name, "missing", " missing")] * bool(known["missing"])
+    if kind == "category":
+        parts = [Origin(name, "word", f"={word}", word) for word in known["categories"]]
+        parts += [Origin(name, "word", "=other")] * bool(known["other"])
+        parts += missing
+        return parts[1:] if len(parts) == 2 else parts
+    role, scaled = known.get("role", ""), (None, known["center"], known["scale"])
+    if role == "time":
+        return []
+    if kind == "number" or role:
+        return [Origin(name, "number", f" {role}".rstrip(), *scaled), *missing]
+    months = [Origin(name, "month", f" month {end}") for end in ("sin", "cos")]
+    return [Origin(name, "date", " days", *scaled), *months, *missing]
 
 
 def describe_strange(

@@ -109,6 +109,11 @@ def check_different(where: str, names: list[str]) -> None:
         )
 
 
+def as_list(names: str | Iterable[str]) -> list[str]:
+    """Return names, of which a single one may be given as a string, each once."""
+    return [names] if isinstance(names, str) else list(dict.fromkeys(names))
+
+
 def refuse_folder(path: str | os.PathLike[str], name: str) -> None:
     """Refuse a folder where a file is needed."""
     if os.path.isdir(path):
@@ -128,7 +133,12 @@ def too_large(what: str, limit: int, where: str, remedy: str) -> TableError:
     return TableError(f"{what}; the limit is {size_of(limit)}", where=where, remedy=remedy)
 
 
-def check_unpacked(size: int, packed: int, where: str, remedy: str) -> None:
+def check_unpacked(
+    size: int,
+    packed: int,
+    where: str,
+    remedy: str = "If that is what it should hold, write it as several files, or as CSV.",
+) -> None:
     """Refuse contents that are far larger than the file they come from."""
     limit = max(UNPACKED, TIMES * packed)
     if size > limit:

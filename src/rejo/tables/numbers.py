@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, import_pyarrow, shown
-from rejo.tables.values import Gaps, Letters, Words, count_words, few, means_missing
+from rejo.tables.values import (
+    Gaps,
+    Letters,
+    Parsed,
+    Said,
+    Words,
+    count_words,
+    few,
+    means_missing,
+    typed_number,
+)
 
 OTHER = {".": ",", ",": "."}
 FEWEST_NUMBERS = 3  # different ones, beside words that are not numbers
@@ -95,6 +105,8 @@ def read_cell(word: str, decimal: str) -> WrittenNumber | None:
     >>> read_cell("-1.234,5 kg", ","), read_cell("A12", ".")
     (WrittenNumber(value=-1234.5, unit='kg', code=False), None)
     """
+    if (typed := typed_number(word)) is not None:
+        return WrittenNumber(typed)
     if len(word) > LONGEST_NUMBER:
         return None
     if _PLAIN[decimal].fullmatch(word):  # most cells; the rest takes longer
@@ -284,16 +296,6 @@ def _looked_at(values: Floats, texts: Any, mark: str) -> Plain:
 # ---- columns of words that may be numbers ----------------------------------------------------
 
 
-class Numbers(NamedTuple):
-    """A column read as numbers."""
-
-    values: Floats  # of each word; NaN if it is missing, or odd
-    unit: str
-    gaps: Indices  # words that mean a missing value
-    odd: Indices  # words that are not numbers
-    remarks: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class NumberCounts:
     """The words of a column, each read with both decimal marks."""
@@ -402,7 +404,7 @@ def _median(found: NumberCounts, words: Indices, decimal: str) -> float:
 
 def settle(
     found: NumberCounts, option: str | None, sep: str, others: Collection[str], place: Place
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, tuple[Said, ...]]:
     """Return the decimal mark of a column, and remarks; ask if both are possible.
 
     ``others`` are the marks that other columns can only have.
@@ -416,7 +418,7 @@ def settle(
         if option is None and _is_weak(found, proof):
             raise _unclear(found, place)
         told = option is not None and option != proof
-        return proof, (f"the decimal mark is {proof!r}, not {option!r}",) * told
+        return proof, (("the decimal mark", f" is {proof!r}, not {option!r}"),) * told
     if not len(found.both):
         return option or (min(others) if len(set(others)) == 1 else "."), ()
     if option is not None:
@@ -443,7 +445,8 @@ def settle(
         return decimal, ()
     word = found.most(found.both)
     cell = found.read[decimal][word]
-    return decimal, (f"{shown(found.words[word])} is read as {_plain(cell)}",)
+    example = f": {shown(found.words[word])} is read as {_plain(cell)}"
+    return decimal, (("points and commas as found", example),)
 
 
 def _mark(word: str) -> str:
@@ -518,8 +521,8 @@ def _unclear(found: NumberCounts, place: Place) -> TableError:
 
 
 def read_numbers(
-    found: NumberCounts, decimal: str, remarks: tuple[str, ...]
-) -> tuple[Numbers | None, tuple[str, ...]]:
+    found: NumberCounts, decimal: str, remarks: tuple[Said, ...]
+) -> tuple[Parsed | None, tuple[Said, ...]]:
     """Read a column as numbers with this decimal mark, or say why it looks like them only."""
     read = found.read[decimal]
     is_number = np.array([cell is not None for cell in read], dtype=bool)
@@ -530,7 +533,7 @@ def read_numbers(
     if any(cell is not None and cell.code for cell in read):
         codes = np.array([cell is not None and cell.code for cell in read])
         word = found.words[found.most(np.flatnonzero(codes))]
-        remark = f"read as words: {shown(word)} is a code, not a number"
+        remark = "read as words", f": {shown(word)} is a code, not a number"
         return None, (remark,) if 2 * found.cells(codes) < n else ()
     unit, wrong, about = _unit(found, read, n_numbers)
     if unit is None:
@@ -540,7 +543,7 @@ def read_numbers(
     kinds = len({cell.value for cell, fine in zip(read, is_number, strict=True) if cell and fine})
     if not few(found.cells(odd), n) or kinds < (FEWEST_NUMBERS if len(odd) else 1 + bool(n_gaps)):
         some = " and ".join(shown(found.words[i]) for i in _frequent(found, odd)[:2])
-        why = f"read as words: {n_numbers:,} of {n:,} cells are numbers, but not {some}"
+        why = f"read as words: {n_numbers:,} of {n:,} cells are numbers", f", but not {some}"
         return None, (why,) if len(odd) else ()
     values = np.array(
         [
@@ -549,7 +552,7 @@ def read_numbers(
         ],
         dtype=np.float64,
     )
-    return Numbers(values, unit, np.flatnonzero(found.gap), odd, (*remarks, *about)), ()
+    return Parsed(values, unit, np.flatnonzero(found.gap), odd, (*remarks, *about)), ()
 
 
 def _frequent(found: NumberCounts, words: Any) -> list[int]:
@@ -558,7 +561,7 @@ def _frequent(found: NumberCounts, words: Any) -> list[int]:
 
 def _unit(
     found: NumberCounts, read: list[WrittenNumber | None], n_numbers: int
-) -> tuple[str | None, NDArray[np.bool_], tuple[str, ...]]:
+) -> tuple[str | None, NDArray[np.bool_], tuple[Said, ...]]:
     """Return the unit of a column, words with another one, and remarks; None if there are two."""
     words: dict[str, list[int]] = {}
     for i, cell in enumerate(read):
@@ -586,11 +589,12 @@ def _unit(
         return "", wrong, ()
     names = [spelled(unit) for unit in units]
     if len(units) > 1:
-        two = f"read as words: the units differ, {shown(names[0])} and {shown(names[1])}"
+        two = "read as words: the units differ", f", {shown(names[0])} and {shown(names[1])}"
         return None, wrong, (two,) if len(units) <= 3 else ()
     if not bare:
         return names[0], wrong, ()
     if is_factor(names[0]):
-        why = f"read as words: {bare:,} numbers lack {shown(names[0])}"
+        why = f"read as words: {bare:,} numbers lack", f" {shown(names[0])}"
         return None, wrong, (why,)
-    return names[0], wrong, (f"{bare:,} cells have no unit" if bare > 1 else "1 cell has no unit",)
+    said = f"{bare:,} cells have no unit" if bare > 1 else "1 cell has no unit"
+    return names[0], wrong, ((said, ""),)

@@ -30,10 +30,6 @@ ID_NAME = re.compile(
 )
 
 
-# Where a remark of a reader begins to show values.
-QUOTED = re.compile(r"""['"]|, such as |, and \d""")
-
-
 class Remark(NamedTuple):
     """Something that may surprise."""
 
@@ -113,19 +109,7 @@ def on_reading(name: str, reading: Reading) -> list[Remark]:
         found.append(Remark("odd", name, text, example))
     if reading.unit:
         found.append(Remark("unit", name, f"numbers with the unit {shown(reading.unit)}"))
-    for remark in reading.remarks:
-        plain = QUOTED.split(remark)[0].rstrip(" ,:(")
-        if plain.endswith(" with"):  # as in "2 cells with 'n/a': read as missing"
-            text = plain.removesuffix(" with") + " read as missing"
-            found.append(
-                Remark("written", name, text, f" ({remark[len(plain) + 1 :].partition(':')[0]})")
-            )
-            continue
-        merged = "several spellings are one word"
-        text = plain or (merged if reading.kind == "category" else "points and commas as found")
-        example = remark[len(plain) :] if plain else f": {remark}"
-        found.append(Remark("written", name, text, example))
-    return found
+    return [*found, *(Remark("written", name, *remark) for remark in reading.remarks)]
 
 
 def like_ids(name: str, values: Floats) -> str:

@@ -35,16 +35,14 @@ from rejo.tables.errors import (
     size_of,
 )
 from rejo.tables.sources import CELL, Piece, Source
-from rejo.tables.values import are_strings, word_of
+from rejo.tables.values import are_strings, lengths_of, word_of
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 #: How names of Parquet files end.
 ENDINGS = (".parquet", ".pq")
 AT_ONCE = 16  # files whose footers are read at the same time
-LOOK, MOST_GROUPS = 1000, 256  # rows of a row group, and row groups, to see how words repeat
 WIDEST_NUMBER = 32  # bytes of a decimal number
 LONGEST_FOOTER = 1 << 24  # bytes
-SPLIT = "If that is what it should hold, write it as several files, or as CSV."
 
 
 class RowGroup(NamedTuple):
@@ -123,27 +121,35 @@ class ParquetSource(Source):
         for name in names:
             self._check_type(name)
         self._check(names)
-        strings = {name for name in names if are_strings(self._types[name])}
+        strings = [name for name in names if are_strings(self._types[name])]
         size = max(1, min(rows, PIECE // (CELL * max(len(names), 1))))
-        many = {name for name in strings if self._has_many_words(name, size)}
         done = 0
-        for batch in self._batches(names, strings - many, size):
-            arrays = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
+        with self._reading():
+            batches = self._open(strings).iter_batches(size, list(self.groups), names)
+        while True:
             with self._reading(done):
-                arrays = {name: self._single(array) for name, array in arrays.items()}
-            yield Piece(batch.num_rows, arrays)
+                batch = next(batches, None)
+                if batch is None:
+                    break
+                arrays = {name: self._single(batch.column(name)) for name in names}
+            if batch.num_rows:
+                yield Piece(batch.num_rows, arrays)
             done += batch.num_rows
-        if done != self.n_rows:
-            raise self._damaged(f"it has {done:,} rows, but says {self.n_rows:,}")
+        self._check_rows(done)
 
     def _single(self, array: Any) -> Any:
-        """Return a dictionary of something else than strings as that; refuse broken strings."""
+        """Return strings in a dictionary, unless they hardly repeat; refuse broken ones."""
         types = import_pyarrow().types
         if are_strings(array.type):
             array.validate(full=True)
-        if types.is_dictionary(array.type) and not are_strings(array.type):
-            return array.dictionary_decode()
-        return array
+            few = not types.is_dictionary(array.type) or 2 * len(array.dictionary) < len(array)
+            if few or lengths_of(array).sum() > PIECE:
+                return array
+        return array.dictionary_decode() if types.is_dictionary(array.type) else array
+
+    def _check_rows(self, n_rows: int) -> None:
+        if n_rows != self.n_rows:
+            raise self._damaged(f"it has {n_rows:,} rows, but says {self.n_rows:,}")
 
     def table(self, columns: Sequence[str]) -> Any:
         """Return some columns as a table of pyarrow; it is read in this thread alone."""
@@ -153,29 +159,8 @@ class ParquetSource(Source):
             found = self._open(()).read_row_groups(
                 list(self.groups), columns=list(columns), use_threads=False
             )
-        if found.num_rows != self.n_rows:
-            raise self._damaged(f"it has {found.num_rows:,} rows, but says {self.n_rows:,}")
+        self._check_rows(found.num_rows)
         return found.select(list(columns))
-
-    def _has_many_words(self, column: str, rows: int) -> bool:
-        """Return whether a column of strings hardly repeats them, and so many rows are small.
-
-        Then dictionaries only take time.
-        """
-        types, compute = import_pyarrow().types, import_pyarrow().compute
-        if types.is_dictionary(self._types[column]) or len(self.groups) > MOST_GROUPS:
-            return False
-        with self._reading():
-            for group in self.groups:
-                batches = self._open([column]).iter_batches(LOOK, [group], [column])
-                first = next(batches, None)
-                if first is None:
-                    continue
-                words = first.column(0).dictionary
-                longest = compute.max(compute.binary_length(words)).as_py() or 0
-                if 2 * len(words) < first.num_rows or longest * rows > PIECE:
-                    return False
-        return True
 
     def _open(self, dictionaries: Collection[str]) -> Any:
         """Return the file, with strings of some columns as places in a dictionary."""
@@ -185,20 +170,6 @@ class ParquetSource(Source):
             read_dictionary=list(dictionaries),
             page_checksum_verification=True,
         )
-
-    def _batches(self, columns: list[str], dictionaries: set[str], rows: int) -> Iterator[Any]:
-        """Yield the rows as pyarrow has them."""
-        done = 0
-        with self._reading():
-            batches = self._open(dictionaries).iter_batches(rows, list(self.groups), columns)
-        while True:
-            with self._reading(done):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            if batch.num_rows:
-                yield batch
-            done += batch.num_rows
 
     def _check(self, columns: list[str]) -> None:
         """Refuse, before anything is read, more than fits the file."""
@@ -214,8 +185,8 @@ class ParquetSource(Source):
             unpacked = sum(about.row_group(g).total_byte_size for g in self.groups)
         if widest > WIDEST_NUMBER:
             raise self._damaged(f"numbers of {size_of(widest)} each")
-        check_unpacked(CELL * len(columns) * self.n_rows, self._size, self.name, SPLIT)
-        check_unpacked(unpacked, self._size, self.name, SPLIT)
+        check_unpacked(CELL * len(columns) * self.n_rows, self._size, self.name)
+        check_unpacked(unpacked, self._size, self.name)
 
     @contextmanager
     def _reading(self, done: int = 0) -> Iterator[None]:
@@ -237,7 +208,7 @@ class ParquetSource(Source):
 
 
 @contextmanager
-def open_parquet(path: str | os.PathLike[str]) -> Iterator[ParquetSource]:
+def open_table(path: str | os.PathLike[str], how: Any = None) -> Iterator[ParquetSource]:
     """Open a file, or one of its row groups."""
     import_pandas()
     refuse_folder(path, str(path))
@@ -398,7 +369,7 @@ class ParquetTable(NamedTuple):
 
 def _footer(path: str) -> tuple[DataFile, list[str], list[int]]:
     """Return a file with its columns, and how many rows its row groups have."""
-    with open_parquet(path) as found:
+    with open_table(path) as found:
         return DataFile(path, found.size, found.mark()), found.names, found.group_rows()
 
 
@@ -439,7 +410,7 @@ def share(pieces: Sequence[RowGroup], n: int) -> list[list[RowGroup]]:
 
 def read_piece(piece: RowGroup, columns: Sequence[str]) -> Any:
     """Return some columns of a piece as a ``pyarrow.Table``, read in this thread alone."""
-    with open_parquet(piece) as file:
+    with open_table(piece) as file:
         return file.table(columns)
 
 

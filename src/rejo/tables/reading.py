@@ -5,57 +5,52 @@ a column holds, how it is written, and what was odd about it.
 """
 
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables.dates import ISO, Dates, read_dates
+from rejo.tables.dates import ISO, read_dates
 from rejo.tables.errors import (
     TableError,
+    as_list,
     check_columns,
     check_count,
     check_whole,
     import_pandas,
     import_pyarrow,
-    shown,
 )
-from rejo.tables.numbers import (
-    Numbers,
-    decimal_of,
-    plain_numbers,
-    read_numbers,
-    settle,
-    tally,
-)
+from rejo.tables.numbers import decimal_of, plain_numbers, read_numbers, settle, tally
 from rejo.tables.sources import Source, name_of, open_source
 from rejo.tables.values import (
     NO_DATE,
     SEVERAL,
     WHAT,
-    Cells,
     Gaps,
+    Parsed,
+    Said,
     Words,
+    are_strings,
+    as_strings,
+    bare,
     cells,
-    cells_of,
+    column_of,
     count_words,
     frame_of,
-    joined,
+    most_frequent,
     one_spelling,
+    quoted,
     spread,
     texts_in,
     too_large,
-    word_of,
+    words_in,
 )
 
 ROWS = 100_000  # in a piece
-GROUPED = re.compile(r"-?\d{1,3}\.\d{3}")  # as a word, this may be a number of thousands
 TOTALS = {"total", "totals", "grand total", "sum", "summe", "gesamt", "insgesamt", "somme",
           "totale"}  # fmt: skip
 # What a reader is told, if nothing else is said.
@@ -76,7 +71,8 @@ class Reading:
     n_missing: int = 0  # cells that are empty or mean a missing value
     n_odd: int = 0  # cells that are neither numbers, or dates, nor missing; read as missing
     odd: tuple[str, ...] = ()  # at most two of these
-    remarks: tuple[str, ...] = ()  # what else may surprise, such as "12 cells have no unit"
+    # What else may surprise, such as "12 cells have no unit", and what to add from the rows.
+    remarks: tuple[Said, ...] = ()
 
 
 class ReadColumn(NamedTuple):
@@ -112,8 +108,6 @@ class Table:
 
     Attributes
     ----------
-    date_formats : dict of str to str
-        Format of each column of dates, such as ``"%d.%m.%Y"``.
     written : dict of str to dict
         How numbers and dates are written, as :class:`TableEncoder` takes it.
 
@@ -131,11 +125,6 @@ class Table:
     unnamed: dict[int, str] = field(default_factory=dict)
     reading: dict[str, Any] = field(default_factory=dict)
     skipped: str = ""
-
-    @property
-    def date_formats(self) -> dict[str, str]:
-        """Format of each column of dates, such as ``"%d.%m.%Y"``; a time may follow the date."""
-        return {name: r.format for name, r in self.readings.items() if r.kind == "date"}
 
     @property
     def written(self) -> dict[str, dict[str, str]]:
@@ -243,10 +232,8 @@ def read_table(
     {'income': {'decimal': ',', 'unit': '€'}, 'since': {'format': '%d.%m.%Y'}}
     """
     import_pandas()
-    kept = [text] if isinstance(text, str) else list(text)
-    as_words = [words] if isinstance(words, str) else list(words)
-    as_words = [name for name in as_words if name not in kept]
-    gone = [missing] if isinstance(missing, str) else list(missing)
+    kept, gone = as_list(text), as_list(missing)
+    as_words = [name for name in as_list(words) if name not in kept]
     given = {"missing": gone, "decimal": decimal, "thousands": thousands, "exact": exact,
              "header": header, "rename": dict(rename or {})}  # fmt: skip
     mark = decimal_of(decimal, thousands, name_of(path))
@@ -298,23 +285,18 @@ def _whole(source: Source, exact: Collection[str]) -> dict[str, list[Any]]:
 
 
 def _joined(parts: list[Any], as_text: bool = False) -> Any:
-    """Return the parts of a column as one Arrow array of strings, or as cells."""
+    """Return the parts of a column as one Arrow array, of strings if they are of several types."""
     pa = import_pyarrow()
     types = {part.type for part in parts} - {pa.null()}
-    if types <= {pa.string()}:
-        same = [part.cast(pa.string()) for part in parts]
-        return pa.concat_arrays(same) if same else pa.array([], pa.string())
-    found = [cells_of(part, as_text) for part in parts]
-    numbers = dates = None
-    if any(part.numbers is not None for part in found):
-        numbers = np.concatenate([
-            np.full(len(p.words.codes), np.nan) if p.numbers is None else p.numbers for p in found
-        ])  # fmt: skip
-    if any(part.dates is not None for part in found):
-        dates = np.concatenate([
-            np.full(len(p.words.codes), NO_DATE) if p.dates is None else p.dates for p in found
-        ])  # fmt: skip
-    return Cells(joined([part.words for part in found]), numbers, dates)
+    if as_text or len(types) > 1:
+        parts = [as_strings(part, marked=not as_text) for part in parts]
+        if len(types := {part.type for part in parts}) > 1:
+            # In a dictionary a long word that is repeated takes the memory of one.
+            types = {pa.dictionary(pa.int32(), pa.string())}
+            parts = [part if hasattr(part, "dictionary") else part.dictionary_encode()
+                     for part in parts]  # fmt: skip
+    same = types.pop() if types else pa.string()
+    return pa.concat_arrays([part.cast(same) for part in parts] or [pa.array([], same)])
 
 
 def _read(
@@ -331,65 +313,46 @@ def _read(
     found: dict[str, ReadColumn] = {}
     marks: dict[str, str] = {}  # that plain numbers show
     unmarked: list[str] = []
-    strings: dict[str, Words] = {}
-    typed: dict[str, Cells] = {}  # numbers or dates among other cells
+    rest: dict[str, Words] = {}
     repeated: Any = None  # rows whose cells are the names of the columns
 
     def place(column: str, row: int) -> str:
         return source.place(row, column)
 
     for name in names:
-        column = _joined(arrays[name], name in text or name in words)
-        arrays[name] = []
-        if not isinstance(column, Cells):
-            if source.format == "csv" and len(names) > 1 and repeated is not False:
-                repeated = _names_again(column, source.own_name(name), repeated)
-            if name in text:
-                values = texts_in(column)
-                found[name] = ReadColumn(values, Reading("text", n_missing=_n_none(values)))
-                continue
-            plain = None if name in words else plain_numbers(column, gaps)
-            if plain is not None and not (plain.is_unclear or plain.has_codes):
-                wrong = decimal is not None and plain.mark not in ("", decimal)
-                if not wrong and not len(too_large(plain.values)) and not _is_empty(plain.values):
-                    gone = int(np.isnan(plain.values).sum())
-                    about = Reading("number", plain.mark or ".", n_missing=gone)
-                    found[name] = ReadColumn(plain.values, about)
-                    marks |= {name: plain.mark} if plain.mark else {}
-                    unmarked += [] if plain.mark else [name]
-                    continue
-            column = Cells(cells_of(column).words)
-        _refuse_several(column.words, partial(place, name))
+        array = _joined(arrays.pop(name), name in text or name in words)
+        if source.format == "csv" and len(names) > 1 and repeated is not False:
+            repeated = _names_again(array, source.own_name(name), repeated)
+        if source.format in ("excel", "json", "sql") and are_strings(array.type):
+            _refuse_several(array, partial(place, name))
         if name in text:
-            values = cells(column.as_words())
-            found[name] = ReadColumn(values, Reading("text", n_missing=_n_none(values)))
+            values = texts_in(array)
+            n_missing = sum(value is None for value in values.tolist())
+            found[name] = ReadColumn(values, Reading("text", n_missing=n_missing))
             continue
-        part = column.known(gaps)
-        if name in words:
-            found[name] = as_category(part.as_words(), exact)
-        elif part.numbers is None and part.dates is None:
-            strings[name] = part.words
-        elif not part.words.words and part.dates is None:
-            found[name] = _of_type("number", part.numbers)
-        elif not part.words.words and part.numbers is None:
-            found[name] = _of_type("date", part.dates)
+        plain = None
+        if are_strings(array.type) and name not in words:
+            plain = plain_numbers(array, gaps)
+        if plain is not None and not (plain.is_unclear or plain.has_codes):
+            wrong = decimal is not None and plain.mark not in ("", decimal)
+            if not wrong and not len(too_large(plain.values)) and not np.isnan(plain.values).all():
+                found[name] = _of_type(plain.values, plain.mark or ".")
+                marks |= {name: plain.mark} if plain.mark else {}
+                unmarked += [] if plain.mark else [name]
+                continue
+        column = column_of(array, gaps)
+        if not isinstance(column, Words):
+            found[name] = _of_type(column)
+        elif name in words:
+            found[name] = as_category(words_in(column), exact)
         else:
-            typed[name] = part
+            rest[name] = column
     if repeated is not None and repeated is not False:
         raise TableError(
             "the header is repeated here", where=source.place(int(repeated[0])), remedy="Remove it."
         )
     sep = getattr(source, "sep", "")
-    read = partial(read_columns, decimal=decimal, sep=sep, shown_by=marks, exact=exact, place=place)
-    found.update(read(strings))
-    rest: dict[str, Words] = {}
-    for name, part in typed.items():
-        merged = _beside(part, name, read)
-        if merged is None:
-            rest[name] = part.as_words(partial(_plain, decimal=decimal or "."))
-        else:
-            found[name] = merged
-    found.update(read(rest))
+    found |= read_columns(rest, decimal, place=place, sep=sep, shown_by=marks, exact=exact)
     known = {about.decimal for values, about in found.values()
              if about.kind == "number" and about.decimal != "."} | set(marks.values())  # fmt: skip
     for name in unmarked:
@@ -405,14 +368,6 @@ def _read(
     return {name: found[name] for name in names}
 
 
-def _n_none(values: NDArray[np.object_]) -> int:
-    return sum(value is None for value in values.tolist())
-
-
-def _is_empty(values: Any) -> bool:
-    return bool(np.isnan(values).all())
-
-
 def _names_again(column: Any, name: str, rows: Any) -> Any:
     """Return the rows, among those so far, whose cell is the name of the column; False if none."""
     compute = import_pyarrow().compute
@@ -424,10 +379,13 @@ def _names_again(column: Any, name: str, rows: Any) -> Any:
     return rows or False
 
 
-def _refuse_several(column: Words, place: Callable[[int], str]) -> None:
-    for code, word in enumerate(column.words):
-        if word.startswith(SEVERAL):
-            raise not_single(WHAT[word], place(int((column.codes == code).argmax())))
+def _refuse_several(column: Any, place: Callable[[int], str]) -> None:
+    compute = import_pyarrow().compute
+    several = compute.starts_with(column, SEVERAL)
+    row = compute.index(several, True).as_py()
+    if row >= 0:
+        word = column[row].as_py().removeprefix(SEVERAL)
+        raise not_single(WHAT.get(word, "binary data"), place(row))
 
 
 def not_single(what: str, where: str) -> TableError:
@@ -439,34 +397,11 @@ def not_single(what: str, where: str) -> TableError:
     )
 
 
-def _of_type(kind: str, values: Any) -> ReadColumn:
-    gaps = int((np.isnat if kind == "date" else np.isnan)(values).sum())
-    return ReadColumn(values, Reading(kind, format=ISO if kind == "date" else "", n_missing=gaps))
-
-
-def _beside(
-    part: Cells, column: str, read: Callable[..., dict[str, ReadColumn]]
-) -> ReadColumn | None:
-    """Return numbers beside strings that are numbers, or dates beside dates; else None."""
-    if not part.words.words:
-        return None
-    try:
-        values, about = read({column: part.words})[column]
-    except TableError:  # unclear by themselves; perhaps not among the others
-        return None
-    typed = {"number": (part.numbers, part.dates), "date": (part.dates, part.numbers)}
-    same, other = typed.get(about.kind, (None, None))
-    if same is None or other is not None:
-        return None
-    there = ~(np.isnat(same) if about.kind == "date" else np.isnan(same))
-    n_missing = about.n_missing - int(there.sum())
-    return ReadColumn(np.where(there, same, values), replace(about, n_missing=n_missing))
-
-
-def _plain(value: float, decimal: str) -> str:
-    """Return a number as a word that can only be read as this number."""
-    word = word_of(value)
-    return (word + "0" * bool(GROUPED.fullmatch(word))).replace(".", decimal)
+def _of_type(values: NDArray[Any], decimal: str = ".") -> ReadColumn:
+    """Return a column that holds numbers or dates."""
+    if values.dtype.kind == "f":
+        return ReadColumn(values, Reading("number", decimal, n_missing=int(np.isnan(values).sum())))
+    return ReadColumn(values, Reading("date", format=ISO, n_missing=int(np.isnat(values).sum())))
 
 
 def _check_sizes(columns: Mapping[str, ReadColumn], place: Callable[[str, int], str]) -> None:
@@ -500,7 +435,7 @@ def _main_mark(readings: Mapping[str, Reading]) -> str:
 
 def _what(parts: list[Any]) -> str:
     """Say what a column without a name holds."""
-    column = Cells(cells_of(_joined(parts)).words).known(Gaps.of()).words
+    column = words_in(column_of(_joined(parts), Gaps.of()))
     if not column.words:
         return "empty"
     read = tally(column).read["."]
@@ -516,12 +451,12 @@ def _what(parts: list[Any]) -> str:
 
 def read_columns(
     columns: Mapping[str, Words],
-    decimal: str | None = None,
+    decimal: str | None,
     *,
     place: Callable[[str, int], str],
-    sep: str = "",
-    shown_by: Mapping[str, str] = MappingProxyType({}),
-    exact: bool = False,
+    sep: str,
+    shown_by: Mapping[str, str],
+    exact: bool,
 ) -> dict[str, ReadColumn]:
     """Find out what columns of words hold, and read them.
 
@@ -533,9 +468,8 @@ def read_columns(
     marks = dict(shown_by)
     marks |= {name: proof for name, found in tallies.items() if (proof := found.proof())}
     read: dict[str, ReadColumn] = {}
-    rest: dict[str, tuple[str, ...]] = {}  # remarks on columns that are not numbers
+    rest: dict[str, tuple[Said, ...]] = {}  # remarks on columns that are not numbers
     for name, found in tallies.items():
-        column = columns[name]
         if not found.may_be_numbers:
             rest[name] = ()
             continue
@@ -545,18 +479,19 @@ def read_columns(
         if numbers is None:
             rest[name] = why_not
         else:
-            read[name] = _column(column, numbers, np.nan, Reading("number", mark, numbers.unit))
+            about = Reading("number", mark, numbers.written)
+            read[name] = _column(columns[name], numbers, np.nan, about)
     dates = read_dates({name: columns[name] for name in rest}, place)
     for name, remarks in rest.items():
         if name in dates:
-            about = Reading("date", format=dates[name].format)
+            about = Reading("date", format=dates[name].written)
             read[name] = _column(columns[name], dates[name], NO_DATE, about)
         else:
-            read[name] = as_category(columns[name], exact, remarks)
+            read[name] = as_category(words_in(columns[name]), exact, remarks)
     return {name: read[name] for name in columns}
 
 
-def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = ()) -> ReadColumn:
+def as_category(column: Words, exact: bool, remarks: tuple[Said, ...] = ()) -> ReadColumn:
     """Return a column of words as such, each word in one spelling."""
     if not exact:
         column, more = one_spelling(column)
@@ -565,25 +500,21 @@ def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = (
     return ReadColumn(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
 
 
-def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading) -> ReadColumn:
+def _column(column: Words, found: Parsed, missing: Any, about: Reading) -> ReadColumn:
     """Return a column of numbers or dates, and all that is to be said about it."""
     counts = count_words(column)
     empty = len(column.codes) - int(counts.sum())
     n_gaps = int(counts[found.gaps].sum())
     remarks = found.remarks
     if n_gaps:
-        some = _quoted(column.words, counts, found.gaps)
-        remarks = (*remarks, f"{n_gaps:,} cell{'s' * (n_gaps > 1)} with {some}: read as missing")
+        some = quoted(column, found.gaps, " or ")
+        cells_with = f"{n_gaps:,} cell{'s' * (n_gaps > 1)} read as missing"
+        remarks = (*remarks, (cells_with, f" ({some})"))
     about = replace(
         about,
         n_missing=empty + n_gaps,
         n_odd=int(counts[found.odd].sum()),
-        odd=tuple(column.words[i] for i in sorted(found.odd, key=lambda i: -counts[i])[:2]),
+        odd=tuple(bare(column.words[i]) for i in most_frequent(column, found.odd)[:2]),
         remarks=remarks,
     )
     return ReadColumn(spread(found.values, column, missing), about)
-
-
-def _quoted(words: Sequence[str], counts: Any, which: Iterable[int]) -> str:
-    """Quote the two most frequent of some words."""
-    return " or ".join(shown(words[i]) for i in sorted(which, key=lambda i: -counts[i])[:2])

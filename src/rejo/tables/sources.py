@@ -8,7 +8,8 @@ stand.  Messages, reports and model files have it from :func:`name_of`, without.
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "json",
     ".ndjson": "json", ".json": "json", **dict.fromkeys(EXCEL, "excel"),
 }  # fmt: skip
+# The module of each format; its ``open_table`` gives a source.
+READERS = {"csv": "_csv", "json": "_json", "excel": "_excel", "parquet": "pieces", "sql": "_sql"}
 # Endings of tables that are written.
 WRITTEN = (
     ".csv", ".csv.gz", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet", ".pq",
@@ -196,6 +199,32 @@ class Wanted(NamedTuple):
                     return i
         return _titles(rows)
 
+    def names(
+        self, rows: Sequence[Sequence[str]], place: int, numbers: Sequence[int], name: str, of: str
+    ) -> tuple[list[str], str]:
+        """Return the names that the header has, and in words what is left out above it.
+
+        ``of`` is what the numbers count.
+        """
+        names = [cell.strip() for cell in rows[place]] if rows else []
+        if self.header is False:
+            return [f"column {i + 1}" for i in range(len(names))], ""
+        filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+        after = filled[place + 1 : place + 6]
+        if filled[place : place + 1] == [1] and len(after) > 1 and min(after) > 1:
+            raise TableError(
+                f"{shown(max(names))} stands alone in {of} {numbers[place]}, and below it there "
+                f"are {max(after)} columns: a title seems to stand above the table",
+                where=name,
+                parameter="header",
+                remedy=f"Give the number of the {of} that names the columns, such as header=3.",
+            )
+        above = next((cell.strip() for row in rows[:place] for cell in row if cell.strip()), "#")
+        if above.startswith(("#", "//")):
+            return names, ""
+        last = numbers[place]
+        return names, f"the {of}s above {of} {last} are left out, which begin {shown(above)}"
+
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:
     """Return how many rows stand above the header, if that is clear; else 0."""
@@ -214,6 +243,16 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
     named = len(set(names)) == len(names) and not any(NUMERIC.fullmatch(n) for n in names if n)
     after = len(rows[first + 1]) == len(rows[first]) or filled[first + 1] > width // 2
     return first if (comments or alone) and named and after else 0
+
+
+class How(NamedTuple):
+    """What is said about a table; each format takes what concerns it."""
+
+    sep: str | None
+    encoding: str | None
+    sheet: str | None
+    query: str | None
+    wanted: Wanted
 
 
 # ---- formats ----------------------------------------------------------------------------------
@@ -316,28 +355,8 @@ def open_source(
             )  # fmt: skip
     old = {new: own for own, new in renamed.items()}
     wanted = Wanted(header, frozenset(old.get(name, name) for name in needed))
-    opened: AbstractContextManager[Source]
-    if format == "csv":
-        from rejo.tables._csv import open_csv
-
-        opened = open_csv(path, sep, encoding, wanted)
-    elif format == "json":
-        from rejo.tables._json import open_json
-
-        opened = open_json(path, encoding)
-    elif format == "excel":
-        from rejo.tables._excel import open_excel
-
-        opened = open_excel(Path(path), sheet, wanted)
-    elif format == "parquet":
-        from rejo.tables.pieces import open_parquet
-
-        opened = open_parquet(path)
-    else:
-        from rejo.tables._sql import open_database
-
-        opened = open_database(os.fspath(path), query)
-    with opened as source:
+    reader = import_module(f"rejo.tables.{READERS[format]}")
+    with reader.open_table(path, How(sep, encoding, sheet, query, wanted)) as source:
         source.rename(renamed, needed)
         yield source
 

@@ -1,15 +1,17 @@
-"""Columns as the readers find them: strings, numbers and dates side by side, and missing values.
+"""Columns as the readers find them: strings, numbers or dates, and missing values.
 
-Every source gives Arrow arrays.  :func:`cells_of` turns one into :class:`Cells`: each distinct
-string once with a code for each cell, an array of numbers, an array of dates.
+Every source gives Arrow arrays.  :func:`column_of` turns one into an array of numbers, an array of
+dates, or :class:`Words`: each distinct string once, with a code for each cell.  In a column of
+several types, as a workbook or JSON may have, all cells are strings, and a number has a mark before
+it: it can be read in one way only.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
+from numbers import Real
 from typing import Any, NamedTuple
 from unicodedata import normalize
 from uuid import UUID
@@ -41,11 +43,9 @@ FEW = 0.05  # of the cells may be mistakes: at twice that, a column of two kinds
 LARGEST = 1e100  # the square of a larger number would overflow
 NO_DATE = np.datetime64("NaT", "us")
 MANY_WORDS = 50  # of which more than half as many as rows are names or free text
-# Before the word for a cell that is not a single value: no table has this character.
-SEVERAL = "\uf8ff"
-WHAT = {f"{SEVERAL}{{...}}": "objects", f"{SEVERAL}[...]": "lists",
-        f"{SEVERAL}(binary data)": "binary data"}  # fmt: skip
-OBJECTS, LISTS, BINARY = WHAT
+# Before the word for a number that was one in the file, and for a cell that is not a single value.
+TYPED, SEVERAL = "\0#", "\0several "
+WHAT = {"{...}": "objects", "[...]": "lists", "(binary data)": "binary data"}
 WORDED = (UUID, time, timedelta, IPv4Address, IPv6Address)  # their usual form is a good word
 _DECIMALS = re.compile(r"([0-9]*)\.([0-9]*)")
 # Bytes at the ends of a string from which nothing is stripped.
@@ -74,16 +74,14 @@ class Share(Unclear):
 # ---- words ------------------------------------------------------------------------------------
 
 
+Said = tuple[str, str]  # something that may surprise, and what to add from the rows
+
+
 class Words(NamedTuple):
     """A column of strings."""
 
     codes: Indices  # (n_rows,), positions in ``words``; -1 for a missing value
     words: list[str]  # distinct
-
-
-def no_words(n_rows: int) -> Words:
-    """Return a column without strings."""
-    return Words(np.full(n_rows, -1, dtype=np.intp), [])
 
 
 def words_of(
@@ -126,14 +124,29 @@ def spread(values: Any, column: Words, missing: Any) -> NDArray[Any]:
 
 def cells(column: Words) -> NDArray[np.object_]:
     """Return the column itself: strings, and None for missing values."""
-    words = [word.removeprefix(SEVERAL) for word in column.words]
-    return np.array([*words, None], dtype=object)[column.codes]
+    return np.array([*map(bare, column.words), None], dtype=object)[column.codes]
+
+
+def bare(word: str) -> str:
+    """Return a word without the mark of its type."""
+    return word.removeprefix(TYPED).removeprefix(SEVERAL)
 
 
 def count_words(column: Words) -> Indices:
     """Return the number of cells with each word."""
     counts: Indices = np.bincount(column.codes + 1, minlength=len(column.words) + 1)[1:]
     return counts
+
+
+def quoted(column: Words, which: Any, join: str) -> str:
+    """Quote the two most frequent of some words."""
+    return join.join(shown(bare(column.words[i])) for i in most_frequent(column, which)[:2])
+
+
+def most_frequent(column: Words, which: Any) -> list[int]:
+    """Return some words of a column, the most frequent first."""
+    counts = count_words(column)
+    return sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
 
 
 def frame_of(columns: Mapping[str, Any], start: int = 0) -> Any:
@@ -161,10 +174,14 @@ class Gaps(NamedTuple):
     @classmethod
     def of(cls, more: Iterable[str] = ()) -> "Gaps":
         """Return the usual entries and ``more``, which count in upper case too."""
-        also = [more] if isinstance(more, str) else list(more)
+        also = list(more)
         cases = (form for word in also for form in (word, word.lower(), word.upper(), word.title()))
         numbers = {value for word in also if (value := _number(word)) is not None}
         return cls(frozenset(["", *MISSING, *cases]), tuple(sorted(numbers)))
+
+    def has(self, word: str) -> bool:
+        """Return whether a word of a column means a missing value."""
+        return word in self.words or typed_number(word) in self.numbers
 
     def without(self, numbers: Floats) -> Floats:
         """Return numbers with NaN for those that mean a missing value."""
@@ -179,6 +196,11 @@ def _number(word: str) -> float | None:
         return float(word)
     except ValueError:
         return None
+
+
+def typed_number(word: str) -> float | None:
+    """Return the number of a word with the mark of one; None for other words."""
+    return _number(word.removeprefix(TYPED)) if word.startswith(TYPED) else None
 
 
 def means_missing(word: str) -> bool:
@@ -208,52 +230,37 @@ def day_word(value: datetime) -> str:
     return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
 
 
-# ---- cells ------------------------------------------------------------------------------------
+# ---- columns ----------------------------------------------------------------------------------
+
+Column = Words | NDArray[Any]  # (n_rows,) float64 with NaN, or datetime64[us] with NaT
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Some rows of a column: each has a string, a number or a date, or is missing."""
+def without_gaps(column: Column, gaps: Gaps) -> Column:
+    """Return a column without cells that mean a missing value."""
+    if isinstance(column, Words):
+        return distinct(*column, set(filter(gaps.has, column.words)))
+    if column.dtype.kind == "f":
+        return gaps.without(column)
+    if len(gaps.words) > len(MISSING):
+        days = np.unique(column[~np.isnat(column)])
+        gone = [day for day in days if day_word(day.astype(datetime)) in gaps.words]
+        return np.where(np.isin(column, gone), NO_DATE, column) if gone else column
+    return column
 
-    words: Words  # strings; code -1 in other rows
-    numbers: Floats | None = None  # (n_rows,), NaN in other rows; None without any number
-    dates: NDArray[np.datetime64] | None = None  # (n_rows,) datetime64[us], NaT in other rows
 
-    def known(self, gaps: Gaps) -> "Cells":
-        """Return the column without cells that mean a missing value."""
-        numbers, dates = self.numbers, self.dates
-        if numbers is not None:
-            numbers = gaps.without(numbers)
-        if dates is not None and len(gaps.words) > len(MISSING):
-            days = np.unique(dates[~np.isnat(dates)])
-            gone = [day for day in days if day_word(day.astype(datetime)) in gaps.words]
-            dates = np.where(np.isin(dates, gone), NO_DATE, dates) if gone else dates
-        return Cells(distinct(*self.words, gaps.words), numbers, dates)
-
-    def as_words(self, plain: Callable[[Any], str] = word_of) -> Words:
-        """Return every cell as a string; ``plain`` makes one of a number."""
-        parts = [self.words]
-        if self.numbers is not None:
-            values, codes = np.unique(self.numbers, return_inverse=True)
-            codes = np.where(np.isnan(self.numbers), -1, codes)
-            parts.append(Words(codes, [plain(v) for v in values.tolist() if v == v]))
-        if self.dates is not None:
-            days, codes = np.unique(self.dates, return_inverse=True)
-            codes = np.where(np.isnat(self.dates), -1, codes)
-            parts.append(Words(codes, [day_word(d) for d in days.tolist() if d is not None]))
-        if len(parts) == 1:
-            return self.words
-        found = joined(parts)  # one part after the other, and each row is in one part at most
-        return Words(found.codes.reshape(len(parts), -1).max(axis=0), found.words)
-
-    def without_gaps(self) -> Words:
-        """Return the cells as words, but for those that mean a missing number or date."""
-        words = self.as_words()
-        return distinct(*words, set(filter(means_missing, words.words)))
+def words_in(column: Any) -> Words:
+    """Return every cell of a column, or of an Arrow array, as a string stripped of blanks."""
+    if isinstance(column, np.ndarray):
+        values, codes = np.unique(column, return_inverse=True)
+        text = word_of if column.dtype.kind == "f" else day_word
+        there = [value for value in values.tolist() if value is not None and value == value]
+        return Words(np.where(codes < len(there), codes, -1), list(map(text, there)))
+    codes, words = column if isinstance(column, Words) else _words_in(as_strings(column))
+    return distinct(codes, list(map(bare, words)), ())
 
 
 def array_of(values: list[Any], as_text: bool = False) -> Any:
-    """Return values of Python as an Arrow array: of one type, or a union of several.
+    """Return values of Python as an Arrow array: of numbers, of dates, or of strings.
 
     With ``as_text`` all are strings: a long number is then kept to its last digit.
     """
@@ -267,22 +274,21 @@ def array_of(values: list[Any], as_text: bool = False) -> Any:
         try:
             return pa.array(values, pa.float64(), from_pandas=True, safe=False)
         except (OverflowError, pa.ArrowInvalid):  # a very long integer
-            return pa.array([_float(value) for value in values], pa.float64(), from_pandas=True)
-    words: list[str | None] = []
-    numbers: list[float] = []
-    dates: list[datetime | None] = []
-    for value in values:
-        is_number = isinstance(value, int | float | Decimal) and type(value) is not bool
-        day = _naive(value) if isinstance(value, date) else None
-        word = None if value is None or is_number or day is not None else _text(value)
-        words.append(word)
-        numbers.append(_float(value) if is_number else np.nan)
-        dates.append(day)
-    figures = np.array(numbers, dtype=np.float64)
-    days = np.array(dates, dtype="datetime64[us]").reshape(len(dates))
-    type_of = np.where(~np.isnat(days), 2, np.where(np.isnan(figures), 0, 1)).astype(np.int8)
-    parts = [_strings(words), pa.array(figures, from_pandas=True), pa.array(days)]
-    return pa.UnionArray.from_sparse(pa.array(type_of), parts)
+            pass
+    if all(issubclass(kind, Real | Decimal) and kind is not bool for kind in kinds):
+        return pa.array(list(map(_float, values)), pa.float64(), from_pandas=True)
+    if all(issubclass(kind, date) for kind in kinds):
+        days = [value and _naive(value) for value in values]
+        return pa.array(np.array(days, dtype="datetime64[us]").reshape(len(days)))
+    return _strings([_marked(value) for value in values])
+
+
+def _marked(value: Any) -> str | None:
+    """Return a value beside others of another type as a string."""
+    if isinstance(value, Real | Decimal) and type(value) is not bool:
+        number = _float(value)
+        return None if number != number else TYPED + word_of(number)
+    return None if value is None else _text(value)
 
 
 def _strings(values: list[Any]) -> Any:
@@ -299,13 +305,14 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, Decimal) and value.is_finite():
         return str(int(value)) if value == value.to_integral_value() else str(value)
-    if isinstance(value, int | float | Decimal):
+    if isinstance(value, Real | Decimal):
         return "" if value != value else word_of(value)
     if isinstance(value, date):
         return day_word(_naive(value))
     if isinstance(value, WORDED):
         return str(value)
-    return OBJECTS if isinstance(value, dict) else LISTS if isinstance(value, list) else BINARY
+    what = "{...}" if isinstance(value, dict) else "[...]"
+    return SEVERAL + (what if isinstance(value, dict | list) else "(binary data)")
 
 
 def _float(value: Any) -> float:
@@ -329,28 +336,30 @@ def _naive(value: date) -> datetime:
         return value.replace(tzinfo=None)
 
 
-def cells_of(array: Any, as_text: bool = False) -> Cells:
-    """Return an Arrow array as cells; with ``as_text``, all of them as strings."""
+def column_of(array: Any, gaps: Gaps) -> Column:
+    """Return an Arrow array as numbers, dates or words, without those that mean a missing value."""
     pa = import_pyarrow()
     types, type = pa.types, array.type
-    if are_strings(type):
-        return Cells(words_in(array))
-    if types.is_union(type):
-        strings, numbers, dates = (array.field(i) for i in range(3))
-        figures = None if numbers.null_count == len(numbers) else _floats(numbers)
-        days = None if dates.null_count == len(dates) else _days(dates)
-        found = Cells(words_in(strings), figures, days)
-        return Cells(found.as_words()) if as_text else found
+    column: Column
+    if types.is_decimal(type):
+        array = array.cast(pa.float64(), safe=False)
     if types.is_integer(type) or types.is_floating(type) or types.is_decimal(type):
-        if as_text:  # in floats, a long number would lose its last digits
-            return Cells(words_in(array_of(array.to_pylist(), as_text=True)))
-        if types.is_decimal(type):
-            array = array.cast(pa.float64(), safe=False)
-        return Cells(no_words(len(array)), _floats(array))
-    if types.is_date(type) or types.is_timestamp(type):
-        dates = Cells(no_words(len(array)), dates=_days(array))
-        return Cells(dates.as_words()) if as_text else dates
-    return Cells(words_in(array_of(array.to_pylist(), as_text=True)))
+        column = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    elif types.is_date(type) or types.is_timestamp(type):
+        if types.is_timestamp(type) and type.tz is not None:
+            array = array.cast(pa.timestamp(type.unit))  # in UTC
+        column = array.to_numpy(zero_copy_only=False).astype("datetime64[us]")
+    else:
+        column = _words_in(as_strings(array))
+    return without_gaps(column, gaps)
+
+
+def as_strings(array: Any, *, marked: bool = False) -> Any:
+    """Return an Arrow array of strings; numbers are ``marked`` if other cells are not."""
+    if are_strings(array.type):
+        return array
+    cells = array.to_pylist()
+    return _strings(list(map(_marked, cells))) if marked else array_of(cells, as_text=True)
 
 
 def are_strings(type: Any) -> bool:
@@ -361,20 +370,7 @@ def are_strings(type: Any) -> bool:
     return bool(types.is_string(type) or types.is_large_string(type) or types.is_string_view(type))
 
 
-def _floats(array: Any) -> Floats:
-    values: Floats = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return values
-
-
-def _days(array: Any) -> NDArray[np.datetime64]:
-    pa = import_pyarrow()
-    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
-        array = array.cast(pa.timestamp(array.type.unit))  # in UTC
-    days: NDArray[np.datetime64] = array.to_numpy(zero_copy_only=False).astype("datetime64[us]")
-    return days
-
-
-def words_in(strings: Any) -> Words:
+def _words_in(strings: Any) -> Words:
     """Return the distinct strings of an Arrow array, stripped of blanks, with codes."""
     pa = import_pyarrow()
     if not pa.types.is_dictionary(strings.type):
@@ -394,11 +390,14 @@ def words_in(strings: Any) -> Words:
     return distinct(codes, ["" if word is None else word.strip() for word in words], ("",))
 
 
-def texts_in(strings: Any) -> NDArray[np.object_]:
-    """Return each string, stripped of blanks; None for those without any, and for null."""
+def texts_in(array: Any) -> NDArray[np.object_]:
+    """Return each cell as it is written, stripped of blanks; None for those without any."""
+    strings = as_strings(array)
+    if hasattr(strings, "dictionary"):
+        return cells(_words_in(strings))
     texts: NDArray[np.object_] = strings.to_numpy(zero_copy_only=False)
     if not is_bare(strings):
-        stripped = [(text.strip() or None) if text is not None else None for text in texts.tolist()]
+        stripped = [(text and bare(text.strip())) or None for text in texts.tolist()]
         texts = np.array([*stripped, None], dtype=object)[:-1]
     return texts
 
@@ -419,11 +418,6 @@ class Letters(NamedTuple):
         places = every[strings.offset : strings.offset + len(strings) + 1]
         return cls(np.frombuffer(data or b"", np.uint8), places[:-1], places[1:])
 
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of bytes (n,) of each string."""
-        return self.ends - self.starts
-
 
 def is_bare(strings: Any) -> bool:
     """Return whether no string is null or empty, or begins or ends with something to strip."""
@@ -436,8 +430,6 @@ def is_bare(strings: Any) -> bool:
 def lengths_of(array: Any) -> Indices:
     """Return the number of bytes (n,) of each string of an Arrow array; 0 for other cells."""
     pa = import_pyarrow()
-    if pa.types.is_union(array.type):
-        array = array.field(0)
     if not are_strings(array.type):
         return np.zeros(len(array), dtype=np.int64)
     words = array.dictionary if pa.types.is_dictionary(array.type) else array
@@ -451,6 +443,16 @@ def long_cell(array: Any) -> int | None:
     """Return the first row of an Arrow array whose string is longer than a cell may be."""
     lengths = lengths_of(array)
     return int((lengths > FIELD).argmax()) if lengths.max(initial=0) > FIELD else None
+
+
+class Parsed(NamedTuple):
+    """A column of words that are numbers or dates."""
+
+    values: NDArray[Any]  # of each word; NaN or NaT if it is missing, or odd
+    written: str  # the unit of the numbers, or the format of most dates
+    gaps: Indices  # words that mean a missing value
+    odd: Indices  # words that are something else
+    remarks: tuple[Said, ...]
 
 
 # ---- one word in several spellings: ``Good``, ``good `` and ``GOOD``; ``1`` and ``1.0`` --------
@@ -491,7 +493,7 @@ def merged(counts: Mapping[str, int]) -> dict[str, str]:
     return {word: best[key] for word, key in keys.items() if best[key] != word}
 
 
-def one_spelling(column: Words) -> tuple[Words, tuple[str, ...]]:
+def one_spelling(column: Words) -> tuple[Words, tuple[Said, ...]]:
     """Return a column with each word in its most frequent spelling, and a remark if that matters.
 
     Names and free text stay as they are.
@@ -507,7 +509,8 @@ def one_spelling(column: Words) -> tuple[Words, tuple[str, ...]]:
     codes = np.array([*(place[word] for word in words), -1], dtype=np.intp)
     word, spelled = next(iter(other.items()))
     more = f", and {len(other) - 1} more such words" if len(other) > 1 else ""
-    return Words(codes[column.codes], kept), (f"{shown(word)} is read as {shown(spelled)}{more}",)
+    example = f": {shown(word)} is read as {shown(spelled)}{more}"
+    return Words(codes[column.codes], kept), (("several spellings are one word", example),)
 
 
 def spellings_known(categories: Iterable[str]) -> dict[str, str]:

@@ -55,5 +55,5 @@ def test_messy_files(tmp_path, what):
         assert reading.n_odd == n_odd
         assert reading.n_missing == len(gaps) - n_odd
         assert reading.unit == messy.units.get(name, "")
-        said = " | ".join(reading.remarks)
+        said = " | ".join(map("".join, reading.remarks))
         assert messy.remarks.get(name, "") in said

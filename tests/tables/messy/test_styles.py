@@ -247,4 +247,4 @@ def test_mostly_numbers_read_as_words_are_told(tmp_path):
     path.write_text("x,y\n" + "".join(f"{'abc' if i % 4 == 0 else i},1\n" for i in range(40)))
     reading = read_table(path).readings["x"]
     assert reading.kind == "category"
-    assert reading.remarks == ("read as words: 30 of 40 cells are numbers, but not 'abc'",)
+    assert reading.remarks == (("read as words: 30 of 40 cells are numbers", ", but not 'abc'"),)
