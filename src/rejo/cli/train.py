@@ -113,7 +113,7 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
     found = rejo.persistence.inspect(arguments.output)
     say(f"\nModel:  {arguments.output} ({_size(arguments.output)}, {found.privacy})", flush=True)
     if arguments.report is not None:
-        headline = write_report(
+        write_report(
             arguments,
             **judge_training(cases, model, seed=arguments.seed, n_jobs=n_jobs),
             classes=cases.classes,
@@ -121,9 +121,10 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
             notes=_report_notes(model),
             prices=table.get("prices"),
             by=None if cases.by is None else {arguments.by: cases.by},
-            provenance=_provenance(cases, choice, encoder, found, remarks),
+            provenance={"Operating point": model.reason()}
+            | _provenance(cases, choice, encoder, found, remarks),
         )
-        say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
+        say(f"Report: {arguments.report} ({_size(arguments.report)})")
     if arguments.json:
         said = [*cases.notes, *map(say_remark, remarks), *map(suspicion, suspects), *found_out]
         print_json(_result(arguments, cases, model, encoder, found) | {
@@ -312,9 +313,8 @@ def _compared(choice: Any) -> list[str]:
 
 
 def _report_notes(model: Any) -> list[str]:
-    """Say what was asked for, and how the rates on the page were estimated."""
+    """Say how the rates on the page were estimated."""
     notes = [
-        model.reason(),
         "All rates are estimated by cross-validation: each case was decided by a "
         "model that had not seen it. The parameters were tuned on the same cases, so the rates are "
         "slightly optimistic. Costs also count errors that may happen though none was seen.",
