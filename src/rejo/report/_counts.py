@@ -11,6 +11,7 @@ import numpy as np
 from rejo._typing import Floats, Indices, Mask
 from rejo.estimators import AMBIGUOUS, REASONS
 from rejo.metrics import tally, wilson_interval
+from rejo.report._labels import clean
 from rejo.selection import OutOfFold, error_numbers, expect, likely_classes
 
 BATCH = 1000  # number of cases in the texts of the page
@@ -20,7 +21,8 @@ N_BINS = 40  # of the histogram of the scores
 TAIL = 0.005  # share of the scores at each end that goes into the last bin
 MAX_EXPECTED = 6  # classes: with more, a number for each kind of error would fill the page
 MAX_DECISIONS = 20  # classes with a column each; with more, only right and wrong are told apart
-RIVAL_SHARES = np.linspace(0.0, 1.0, 26)  # of reviews: closer ones look the same in a picture
+LEAST_NUMBER = 1e-6  # of errors of a kind: fewer cost nothing at any prices
+RIVAL_SHARES = np.linspace(0.0, 1.0, 21)  # of reviews: closer ones look the same in a picture
 
 Cells = tuple[float, ...]  # true class, column of the prices, number; and the next cell
 Counts = dict[str, Any]
@@ -180,9 +182,9 @@ def _errors(
         wrong = (point.decision >= 0) & (point.decision != y)
         return _cells(y[wrong], layout.price_column(point.decision, y)[wrong], layout)
     found = error_numbers(replace(point, y=y), n_classes, size, likely=likely)
-    numbers = np.round(found.number / (size / len(y)), 6)
-    k, c = np.nonzero(numbers)
-    return tuple(np.column_stack([k, c, numbers[k, c]]).ravel().tolist())
+    numbers = found.number * len(y) / size
+    kinds = zip(*(part.tolist() for part in np.nonzero(numbers > LEAST_NUMBER)), strict=True)
+    return tuple(part for k, c in kinds for part in (k, c, float(f"{numbers[k, c]:.8g}")))
 
 
 def _cells(y: Indices, column: Indices, layout: OutcomeLayout) -> Cells:
@@ -271,7 +273,7 @@ def count_rivals(
             reviewed = np.bincount(y[point.decision < 0], minlength=K).tolist()
             wrong = int(tally(point.decision, y).wrong)
             points.append([reviewed, wrong, _errors(point, y, layout, K, size, likely)])
-        found.append({"name": entry.name, "n": len(y), "points": points})
+        found.append({"name": clean(entry.name), "n": len(y), "points": points})
     return found
 
 

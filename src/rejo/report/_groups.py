@@ -31,22 +31,22 @@ def group_columns(
             left_out.append(clean(name))
             continue
         found = [tally(point.decision, y, fold=code) for point in outcomes]
-        reviewed = np.array([point.rejected for point in found], dtype=int)  # (n_points, n_groups)
-        wrong = np.array([point.wrong for point in found], dtype=int)
-        forced = np.array([tally(p.forced, y, fold=code).wrong for p in outcomes], dtype=int)
+        reviewed, wrong = (
+            np.transpose(part).astype(int).tolist()  # by group and point
+            for part in ([point.rejected for point in found], [point.wrong for point in found])
+        )
         sizes = np.bincount(code).tolist()
+        # wrong if every case were decided: the same at all points of one model
+        forced = [np.bincount(code[p.forced != y], minlength=len(labels)) for p in outcomes]
         groups = [
-            {
-                "value": label,
-                "n": sizes[g],
-                "reviewed": reviewed[:, g].tolist(),
-                "wrong": wrong[:, g].tolist(),
-                "forced": shared(forced[:, g].tolist()),  # wrong if every case were decided
-            }
-            for g, label in enumerate(labels)
+            {"value": label, "n": n, "reviewed": r, "wrong": w}
+            for label, n, r, w in zip(labels, sizes, reviewed, wrong, strict=True)
         ]
         compared = sum(size >= SMALL for size in sizes) > 1
-        columns.append({"name": clean(name), "compared": compared, "groups": groups})
+        columns.append({
+            "name": clean(name), "compared": compared, "groups": groups,
+            "forced": shared([tuple(counts.tolist()) for counts in forced]),
+        })  # fmt: skip
     return columns, left_out
 
 

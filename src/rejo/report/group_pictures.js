@@ -35,23 +35,23 @@ const NAMED = 6; // lines with a colour and a name: the largest groups
 
 // Accuracy of the decided cases of each group against the share of reviews.
 function drawGaps(data, { point }) {
-  data.groups.forEach(({ groups, compared }, c) => {
-    if (compared) drawGap(data, `gap-${c}`, groups, point);
+  data.groups.forEach((column, c) => {
+    if (column.compared) drawGap(data, `gap-${c}`, column, point);
   });
 }
 
-function drawGap(data, id, groups, point) {
+function drawGap(data, id, column, point) {
   const order = data.reviewed.map((reviewed, i) => [reviewed, i]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  const all = groups
+  const all = column.groups
     .map((group, v) => ({
       v, value: group.value, n: group.n,
-      stops: order.map(([reviewed, i]) => ({ at: reviewed / data.n, ...countsOf(group, i) }))
+      stops: order.map(([reviewed, i]) => ({ at: reviewed / data.n, ...countsOf(column, v, i) }))
         .filter(({ decided }) => decided > 0)
         .map((stop) => ({ at: stop.at, accuracy: 1 - stop.w / stop.decided, few: stop.decided < data.small })),
     }))
     .filter(({ stops }) => stops.some(({ few }) => !few))
     .sort((a, b) => b.n - a.n || a.v - b.v);
-  const gap = accuracyGap(data, groups, point);
+  const gap = accuracyGap(data, column, point);
   const safe = all.flatMap(({ stops }) => stops.filter(({ few }) => !few));
   const least = Math.min(0.99, ...safe.map(({ accuracy }) => Math.floor(accuracy * 100 - 0.2) / 100));
   const most = Math.max(0.1, ...safe.map(({ at }) => at));
@@ -79,7 +79,7 @@ function drawGap(data, id, groups, point) {
     add(svg, "line", { class: "here", x1: at, x2: at, y1: box.top, y2: box.bottom });
     if (gap) {
       const ends = [gap.best, gap.worst].map((v) => {
-        const { w, decided } = countsOf(groups[v], point);
+        const { w, decided } = countsOf(column, v, point);
         return within(1 - w / decided);
       });
       add(svg, "line", { class: "gap", x1: at, x2: at, y1: ends[0], y2: ends[1] });
@@ -121,12 +121,14 @@ function nameLines({ svg, box }, lines, taken) {
       const px = box.left + half + 2 + ((box.right - box.left - 2 * half - 4) * t) / (TRIES - 1);
       const own = [-half, 0, half].map((dx) => height(places, px + dx));
       if (own.includes(null)) continue;
-      for (const top of [Math.min(...own) - AWAY - TALL, Math.max(...own) + AWAY]) {
+      const [high, low] = [Math.min(...own), Math.max(...own)];
+      if (low - high > TALL) continue; // too steep here
+      for (const top of [high - AWAY - TALL, low + AWAY]) {
         const label = [px - half, top, px + half, top + TALL];
         if (top < box.top - 12 || top + TALL > box.bottom || taken.some((other) => overlap(label, other))) continue;
         const others = lines.filter((line) => line.places !== places).flatMap((line) =>
           [-half, -half / 2, 0, half / 2, half].map((dx) => height(line.places, px + dx)).filter((py) => py !== null));
-        const room = Math.min(40, ...others.map((py) => Math.max(top - py, py - top - TALL)));
+        const room = Math.min(40, ...others.map((py) => Math.max(top - py, py - top - TALL))) - (low - high);
         if (room > best.room) best = { room, label, px };
       }
     }

@@ -49,42 +49,43 @@ function groupsLine(data, differing, judged) {
 }
 
 // The four counts of a group at a point.
-const countsOf = (group, point) => ({
-  n: group.n, r: group.reviewed[point], w: group.wrong[point], f: atPoint(group.forced, point),
-  decided: group.n - group.reviewed[point],
-});
+function countsOf({ groups, forced }, v, point) {
+  const { n, reviewed, wrong } = groups[v];
+  return { n, r: reviewed[point], w: wrong[point], f: atPoint(forced, point)[v], decided: n - reviewed[point] };
+}
 
 // Correct among the decided cases.
-function accuracyAt(group, point) {
-  const { decided, w } = countsOf(group, point);
+function accuracyAt(column, v, point) {
+  const { decided, w } = countsOf(column, v, point);
   return share(decided - w, decided);
 }
 
 function gapTexts(data, point) {
   const found = {};
-  data.groups.forEach(({ groups, compared }, c) => {
-    if (!compared) return;
-    const gap = accuracyGap(data, groups, point);
-    groups.forEach((group, v) => {
-      const key = `gap-${c}-${v}`, { n, w, f, decided } = countsOf(group, point);
+  data.groups.forEach((column, c) => {
+    if (!column.compared) return;
+    const gap = accuracyGap(data, column, point);
+    column.groups.forEach((_, v) => {
+      const key = `gap-${c}-${v}`, { n, w, f, decided } = countsOf(column, v, point);
       const [low, high] = wilson(decided - w, decided, data.worth, data.z);
       found[`${key}-before`] = share(n - f, n);
-      found[`${key}-now`] = accuracyAt(group, point);
+      found[`${key}-now`] = accuracyAt(column, v, point);
       found[`${key}-now-range`] = decided ? `${percent(low)} to ${percent(high)}` : NONE;
       found[`${key}-decided`] = whole(decided);
       found[`${key}-change`] = decided ? signedPoints(f / n - w / decided) : NONE;
-      data.stops.forEach((stop, s) => { found[`${key}-stop-${s}`] = accuracyAt(group, stop); });
+      data.stops.forEach((stop, s) => { found[`${key}-stop-${s}`] = accuracyAt(column, v, stop); });
       found[`${key}-mark`] = markOf(data, v, gap, decided);
     });
     data.stops.forEach((stop, s) => { found[`gap-${c}-stop-${s}`] = share(data.reviewed[stop], data.n); });
-    found[`gap-${c}-line`] = gapLine(data, groups, gap, point);
+    found[`gap-${c}-line`] = gapLine(data, column, gap, point);
   });
   return found;
 }
 
 // The best and the worst of the groups with enough decided cases; null without two.
-function accuracyGap(data, groups, point) {
-  const judged = groups.map((group, v) => ({ v, ...countsOf(group, point) })).filter(({ decided }) => decided >= data.small);
+function accuracyGap(data, column, point) {
+  const judged = column.groups.map((_, v) => ({ v, ...countsOf(column, v, point) }))
+    .filter(({ decided }) => decided >= data.small);
   if (judged.length < 2) return null;
   let best = judged[0], worst = judged[0];
   for (const one of judged) {
@@ -124,11 +125,11 @@ function markOf(data, v, gap, decided) {
   return v === gap.best ? "▲ best" : v === gap.worst ? "▼ worst" : "";
 }
 
-function gapLine(data, groups, gap, point) {
+function gapLine(data, column, gap, point) {
   if (!gap) return `Fewer than two groups have the ${data.small} decided cases needed to compare them here.`;
-  const [best, worst] = [gap.best, gap.worst].map((v) => quoted(groups[v].value));
-  const text = `At this point, ${accuracyAt(groups[gap.best], point)} of the decided cases of ${best} are correct and `
-    + `${accuracyAt(groups[gap.worst], point)} of ${worst}: a gap of ${inPoints(gap.size)} points `
+  const [best, worst] = [gap.best, gap.worst].map((v) => quoted(column.groups[v].value));
+  const text = `At this point, ${accuracyAt(column, gap.best, point)} of the decided cases of ${best} are correct and `
+    + `${accuracyAt(column, gap.worst, point)} of ${worst}: a gap of ${inPoints(gap.size)} points `
     + `(${ratio(100 * data.confidence)}\u00a0% interval ${inPoints(gap.low)} to ${inPoints(gap.high)}).`;
   if (data.reviewed[point] === 0) return `${text} Nothing is reviewed here.`;
   const before = gap.before < 0 ? `${worst} would be ahead by ${inPoints(-gap.before)} points`
