@@ -379,8 +379,9 @@ def test_the_first_sentence_follows_the_prices(reports, visit):
     assert page.locator("#error-price").input_value() == "12,345.5"
 
 
-LINES = """(id) => Object.fromEntries([...document.querySelectorAll(`#${id} path.ours, #${id} path.rival`)]
-  .map((path, i) => [i, path.getAttribute("d").slice(1).split("L").map((at) => at.split(" ").map(Number))]))"""
+LINES = """(id) => [...document.querySelectorAll(`#${id} path.ours, #${id} path.rival`)]
+  .map((path) => path.getAttribute("d").slice(1).split("L"))
+  .map((line) => line.map((at) => at.split(" ").map(Number)))"""
 
 
 def test_with_prices_by_class_models_are_compared_by_cost(reports, visit):
@@ -388,7 +389,7 @@ def test_with_prices_by_class_models_are_compared_by_cost(reports, visit):
     page = visit(reports["by class"])
     assert page.locator("#curve path.rival").count() == 0
     assert page.locator("#cost path.rival").count() == 2
-    ends = [line[-1] for line in page.evaluate(LINES, "cost").values()]
+    ends = [line[-1] for line in page.evaluate(LINES, "cost")]
     assert len(ends) == 3
     heights = [y for _, y in ends]  # where all is reviewed, all cost the same
     assert max(heights) - min(heights) < 1

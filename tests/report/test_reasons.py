@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from rejo import NoveltyReject, RejectClassifierCV, RejoLinear, RejoSVC, ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1
 from rejo.displays import DisparityDisplay
-from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.estimators.reasons import DoubtfulFeature
+from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.selection import cross_val_outcomes, promise, ranking_outcomes
 
 NONE = "\u2013"
@@ -213,10 +213,12 @@ def test_columns_without_two_groups_to_compare_have_no_gap(make, texts):
 # How far the middle of each name is from its own line and from the next, and which names meet.
 NAMES = """(id) => {
   const svg = document.getElementById(id), box = svg.viewBox.baseVal;
-  const names = [...svg.querySelectorAll(".line-name")].map((node) => [node.textContent, node.getBBox()]);
+  const names = [...svg.querySelectorAll(".line-name")]
+    .map((node) => [node.textContent, node.getBBox()]);
   const outside = [...svg.children].filter((node) => {
     const b = node.getBBox();
-    return b.x < -0.5 || b.y < -0.5 || b.x + b.width > box.width + 0.5 || b.y + b.height > box.height + 0.5;
+    return b.x < -0.5 || b.y < -0.5 || b.x + b.width > box.width + 0.5
+      || b.y + b.height > box.height + 0.5;
   }).map((node) => node.outerHTML);
   const lines = [...svg.querySelectorAll("path.rival:not(.few)")].map((path) => ({
     look: path.getAttribute("class"),
@@ -230,8 +232,10 @@ NAMES = """(id) => {
   };
   return {
     outside,
-    met: names.flatMap(([one, a], i) => names.slice(i + 1).filter(([, b]) => a.x < b.x + b.width
-      && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height).map(([other]) => [one, other])),
+    met: names.flatMap(([one, a], i) => names.slice(i + 1)
+      .filter(([, b]) => a.x < b.x + b.width && b.x < a.x + a.width
+        && a.y < b.y + b.height && b.y < a.y + a.height)
+      .map(([other]) => [one, other])),
     near: names.map(([name, b]) => [name, lines.map(({ look, ends }) => {
       const y = heightAt(ends, b.x + b.width / 2);
       return [look, y === null ? 1e9 : Math.abs(y - b.y - b.height / 2)];

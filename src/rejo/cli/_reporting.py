@@ -1,4 +1,4 @@
-"""The reports of ``train`` and ``evaluate``."""
+"""The reports of ``train``, ``evaluate`` and ``report``."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from rejo.cli._files import check_output, require, write_file
 from rejo.cli._training import FOLDS, candidates
 
 
-def check_report(arguments: argparse.Namespace) -> None:
-    """Check that ``--report`` can be written, before any work is done."""
+def check_report(arguments: argparse.Namespace, option: str = "--report") -> None:
+    """Check that the report can be written, before any work is done."""
     if arguments.report is not None:
         endings = (".html", ".htm")
-        check_output(arguments.report, endings, overwrite=arguments.overwrite, option="--report")
-        require("jinja2", "report", "--report")
+        check_output(arguments.report, endings, overwrite=arguments.overwrite, option=option)
+        require("jinja2", "report", "a report")
 
 
 def write_report(

@@ -256,9 +256,7 @@ def histogram(outcomes: Sequence[OutOfFold], y: Indices, n_classes: int) -> Coun
     return {"edges": edges.tolist(), "total": shared(total), "reviewed": reviewed, "bands": bands}
 
 
-def count_rivals(
-    choice: Any, prices: Floats, layout: OutcomeLayout, worth: float
-) -> list[Counts]:
+def count_rivals(choice: Any, prices: Floats, layout: OutcomeLayout, worth: float) -> list[Counts]:
     """Reviews by class and errors of the models that were not chosen, ranked at these prices."""
     found = []
     for entry in choice.tried:

@@ -22,7 +22,7 @@
       cell.classList.toggle("none", !count);
     }));
     element("no-options").hidden = Boolean(texts.options);
-    element("some-options").hidden = !texts.options;
+    for (const node of document.querySelectorAll(".some-options")) node.hidden = !texts.options;
     slider.value = setting.point;
     slider.setAttribute("aria-valuetext", texts["point-name"]);
     // Not disabled, or a button with the focus would lose it.

@@ -181,9 +181,10 @@ function drawCost(data, { point, prices }) {
   const byHand = reviewMoments(data.counts, prices).cost * per;
   const forced = forcedMoments(data, point, prices).cost * per;
   const rivals = rivalCosts(data, prices);
-  const highest = Math.max(byHand, forced, ...[...costs, ...rivals.flat()].map(([, cost]) => cost)) || 1;
+  const all = [byHand, forced, ...[...costs, ...rivals.flat()].map(([, cost]) => cost)];
+  const highest = Math.max(...all) || 1, lowest = Math.min(...all), above = (highest - lowest) / 4 || highest / 10;
   const picture = frame("cost", {
-    xs: [0, 1], ys: [0, highest * 1.1], unit: 1, write: inShort,
+    xs: [0, 1], ys: [Math.max(lowest - above, 0), highest + above], unit: 1, write: inShort,
     xLabel: "share of the cases sent to review", yLabel: "cost per 1,000 cases",
   });
   const { svg, x, y, box } = picture;
