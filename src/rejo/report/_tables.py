@@ -84,7 +84,7 @@ def read_tried(choice: Any) -> TriedTable | None:
     if len(choice.prices) > 1:
         some = ", ".join(f"{prices[0, -1]:g}" for prices in choice.prices)
         at = f"if an error costs 1 and a review {some} (mean)"
-    rows = [
+    rows: Rows = [
         (
             clean(one.name),
             f"{one.log_loss:.4f}" if isfinite(one.log_loss) else "",
