@@ -1,11 +1,13 @@
 """The page in a real browser: the controls, the pictures, and that both follow the setting."""
 
+import json
 import shlex
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from rejo import cli
 from rejo.metrics import wilson_interval
 from rejo.prices import price_matrix, read_prices
 
@@ -502,3 +504,32 @@ def test_options_can_be_copied(reports, visit):
     slide(page, 0)  # nothing is reviewed
     assert not page.locator("#copy").is_visible()
     assert page.locator("#no-options").is_visible()
+
+
+@pytest.mark.parametrize("costs", ["error=10,review=2", "error:bad=40,error:good=9,review=3"])
+def test_options_train_the_point_that_is_shown(browser, tmp_path, monkeypatch, capsys, costs):
+    """From the slider to a model that reviews as many cases as the page says."""
+    pd, _ = pytest.importorskip("pandas"), pytest.importorskip("skops")
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=(500, 3))
+    grade = np.where(x @ [1, 1, 0.2] + x[:, 2] ** 2 > 1, "good", "bad")
+    grade = np.where(np.arange(500) % 9, grade, "bad")
+    pd.DataFrame(x, columns=list("abc")).assign(grade=grade).to_csv("t.csv", index=False)
+
+    def train(*options):
+        words = ["train", "t.csv", "--target", "grade", "--model", "logistic-posterior", "--json"]
+        capsys.readouterr()
+        assert cli.main([*words, "-o", "m.rejo", "--overwrite", *options]) == 0
+        return json.loads(capsys.readouterr().out)["expected"]["rejection_rate"]["estimate"]
+
+    own = train("--costs", costs, "--report", "r.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "r.html").as_uri())
+    shares = page.evaluate("JSON.parse(document.getElementById('data').textContent).reviewed")
+    chosen = int(page.locator("#slider").input_value())
+    assert shares[chosen] / 500 == pytest.approx(own, abs=0.01)
+    for point in (chosen // 2, chosen, (chosen + len(shares)) // 2):
+        slide(page, point)
+        found = train(*shlex.split(page.locator("#options").text_content()))
+        assert found == pytest.approx(shares[point] / 500, abs=0.03), point
+    page.close()

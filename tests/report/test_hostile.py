@@ -137,7 +137,7 @@ def test_classes_and_titles_are_text(make, visit):
               const slider = document.getElementById("slider");
               slider.value = 1;
               slider.dispatchEvent(new Event("input"));
-              return document.getElementById("scores-words").textContent;
+              return document.querySelector("[data-text=classes-words]").textContent;
             }"""
         )
         for label in classes:

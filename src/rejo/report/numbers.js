@@ -192,7 +192,7 @@ function pictureTexts(data, setting) {
       + `${counts.wrong} wrong ones remain.` : `${without}; at this point nothing is reviewed.`,
     "tenths-words": doubts,
     "tenths-line": lineText(data, setting),
-    "scores-words": classWords(data, point),
+    "classes-words": classWords(data, point),
   };
 }
 
