@@ -276,4 +276,4 @@ def count_rivals(choice: Any, prices: Floats, layout: OutcomeLayout, worth: floa
 
 
 def _rounded(value: float) -> float | None:
-    return None if isnan(value) else round(value, 6)
+    return None if isnan(value) else float(f"{value:.6g}")

@@ -65,6 +65,7 @@
     return prices;
   }
 
+  // Use the prices in the fields; false if they make no sense.
   function readPrices() {
     const prices = enteredPrices(), message = refusal(prices), two = twoPrices(data, setting.prices);
     const kept = message ? ` The page still uses ${two ? two.map(asPrice).join(" and ") : "the prices before"}.` : "";
@@ -86,10 +87,9 @@
     element("class-prices").hidden = !byClass.checked;
     element("controls").classList.toggle("tall", byClass.checked);
     for (const input of cells) input.value = asPrice(setting.prices[input.dataset.row][columnsOf(input)[0]]);
-    const errors = setting.prices.flatMap((row, k) => errorPrices(data, row, k));
-    const means = [errors, setting.prices.map((row) => row.at(-1))].map((all) => sum(all) / all.length);
-    [errorPrice.value, reviewPrice.value] = twoPrices(data, setting.prices)?.map(asPrice)
-      ?? means.map((mean) => asPrice(Number(mean.toPrecision(3))));
+    const two = twoPrices(data, setting.prices);
+    if (two) [errorPrice.value, reviewPrice.value] = two.map(asPrice);
+    else if (!errorPrice.value) [errorPrice.value, reviewPrice.value] = meanPrices(data, setting.prices).map(asPrice);
     measure();
   }
 

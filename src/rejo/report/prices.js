@@ -18,6 +18,11 @@ function twoPrices(data, prices) {
   return alike ? [error, review] : null;
 }
 
+// The means over the classes, in a few digits.
+const meanPrices = (data, prices) =>
+  [prices.flatMap((row, k) => errorPrices(data, row, k)), prices.map((row) => row.at(-1))]
+    .map((all) => Number((sum(all) / all.length).toPrecision(3)));
+
 const highestError = (prices) => Math.max(...prices.map((row) => Math.max(...row.slice(0, -1))));
 
 const nothing = () => ({ n: 0, cost: 0, square: 0 });
