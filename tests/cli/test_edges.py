@@ -13,7 +13,7 @@ pd = pytest.importorskip("pandas")
 from rejo import load, save  # noqa: E402
 from rejo.cli import _options  # noqa: E402
 from rejo.persistence import inspect  # noqa: E402
-from rejo.report._prices import HIGHEST_PRICE, LEAST_PRICE  # noqa: E402
+from rejo.report._report import HIGHEST_PRICE, LEAST_PRICE  # noqa: E402
 from rejo.selection import draw_rows  # noqa: E402
 
 PRICE = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")

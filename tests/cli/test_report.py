@@ -1,5 +1,7 @@
 """What the commands give to the report: outcomes in the prices that it shows, and reasons."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,3 +66,66 @@ def test_the_point_of_the_page_is_that_of_the_model(run, given, table, how):
     own = (pd.read_csv("d.csv")["decision"] == "review").mean()
     assert own > 0
     assert page == pytest.approx(own, abs=0.06)
+
+
+def test_a_model_has_the_name_that_was_printed(run, given, table):
+    """In the table of what was tried, in the pictures, and where it is said how it was made."""
+    table(300).to_csv("t.csv", index=False)
+    names = ["blend", "kernel-posterior", "logistic-posterior"]
+    words = TRAIN.replace("--model logistic-posterior", f"--model {','.join(names[1:])}").split()
+    code, out, _ = run(*words, "--review-budget", 0.2)
+    assert code == 0
+    report = rejo.report.make_report(*given[0][:3], **given[0][3])
+    assert sorted(row[0] for row in report.tried.rows) == names
+    shown = [report.data["model"], *(rival["name"] for rival in report.data["rivals"])]
+    assert sorted(shown) == names
+    assert dict(report.provenance)["Model"].startswith(report.data["model"])
+    assert all(name in out for name in names)
+
+
+def test_prices_of_training_are_told_where_the_page_says_how_it_was_made(run, given, table):
+    """Not at its top, where they would stay when others are entered."""
+    table(300).to_csv("t.csv", index=False)
+    assert run(*TRAIN.split(), "--costs", COSTS)[0] == 0
+    options = given[0][3]
+    assert not any("900" in note for note in options["notes"])
+    assert any("900" in text for text in options["provenance"].values())
+
+
+# ---- rejo report --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained(run, table):
+    """A model file, and new cases with branches that look like numbers."""
+    frame = table(400)
+    frame["branch"] = np.resize(["0012", "0100", "0007"], 400)
+    frame[:300].to_csv("t.csv", index=False)
+    frame[300:].to_csv("new.csv", index=False)
+    words = TRAIN.replace(" --report r.html", "").split()
+    assert run(*words, "--review-budget", 0.2, "--by", "branch")[0] == 0
+
+
+def test_report_writes_what_evaluate_would(run, given, trained):
+    assert run("report", "m.rejo", "new.csv") == (0, "Report: report.html\n", "")
+    assert run("evaluate", "m.rejo", "new.csv", "--report", "e.html")[0] == 0
+    page, other = (rejo.report.make_report(*call[:3], **call[3]) for call in given[:2])
+    assert page.data == other.data
+    assert page.notes == other.notes
+    groups = page.data["groups"][0]["groups"]
+    assert [group["value"] for group in groups] == ["0007", "0012", "0100"]
+    assert "rejo report m.rejo new.csv" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_report_is_written_where_it_is_wanted(run, refused, given, trained):
+    words = ("report", "m.rejo", "new.csv", "-o", "a.html", "--costs", COSTS)
+    assert run(*words)[0] == 0
+    np.testing.assert_array_equal(given[0][3]["prices"], price_matrix(COSTS, ["bad", "good"]))
+    before = Path("a.html").read_bytes()
+    assert "--overwrite" in refused(2, *words)
+    assert Path("a.html").read_bytes() == before
+    assert run(*words, "--overwrite")[0] == 0
+    refused(2, "report", "m.rejo", "new.csv", "-o", "a.pdf")
+    refused(2, "report", "m.rejo", "*.csv", "-o", "b.html")
+    refused(2, "report", "m.rejo", "new.csv", "--target", "age", "-o", "b.html")
+    assert not Path("b.html").exists()

@@ -25,6 +25,7 @@ TYPICAL = {
     "--model logistic-posterior,kernel-posterior -o m.rejo --report r.html",
     "predict": "predict model.rejo new.csv -o decisions.csv --capacity 10",
     "evaluate": "evaluate model.rejo new.csv",
+    "report": "report model.rejo new.csv",
     "inspect": "inspect model.rejo",
     "compare": "compare cases.csv --target grade --drop case,since --methods "
     "logistic-posterior,logistic --folds 3 --n-jobs 1",

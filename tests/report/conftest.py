@@ -8,19 +8,15 @@ import numpy as np
 import pytest
 
 from rejo.decisions import uniform_prices
+from rejo.estimators.reasons import DoubtfulFeature
+from rejo.metrics import Interval
 from rejo.report import make_report, render
-from rejo.selection import OutOfFold, of_posteriors
+from rejo.selection import Choice, Guarantee, OutOfFold, of_posteriors
+from rejo.selection.models import Tried
 from rejo.selection.out_of_fold import REGION, every_cut
 from tests.browser import chromium
 
 COSTS = (0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.44, 0.48, 0.5)
-
-
-TRIED = [
-    {"method": "logistic", "log_loss": 0.41, "cost": 61.5, "low": 60.0, "high": 63.0},
-    {"method": "blend", "log_loss": 0.39, "cost": 58.25, "chosen": True},
-    {"method": "<b>boosting</b>", "cost": 59.9},
-]
 
 
 def asymmetric_prices(n_classes, seed=0):
@@ -87,27 +83,33 @@ def posterior_cases(n=600, n_classes=4, *, prices=None, n_points=41, seed=0):
     return [own.at(cut) for cut in cuts], y, cuts.index(0.0)
 
 
+def made_up_choice(names, y, n_classes, *, prices=None, seed=0):
+    """Models that were tried, the second of them chosen, with posteriors of these cases."""
+    rng = np.random.default_rng(seed)
+    tried = []
+    for i, name in enumerate(names):
+        p = rng.dirichlet(np.ones(n_classes), len(y)) + np.eye(n_classes)[y] / (i + 1)
+        cases = of_posteriors(
+            p / p.sum(axis=1, keepdims=True), y=y, fold=np.arange(len(y)) % 5,
+            classes=np.arange(n_classes),
+        )  # fmt: skip
+        cost = Interval(58.25 + i, 57.0, 63.0 + i)
+        tried.append(Tried(name, None, {}, {}, cases, np.full(len(y), 0.39), cost, 1.0))
+    prices = [uniform_prices(n_classes, 0.2)] if prices is None else prices
+    return Choice(names[1], tried, {}, prices, 5, None, y)
+
+
+OVERALL = Guarantee("accepted_error_rate", 0.021, 0.03, 0.95, 400, 12)
 PROMISES = [
-    "With a confidence of 95 %, at most 2.1 % of the decisions are wrong.",
-    {
-        "promise": "At most 30 % of the cases go to review.",
-        "assumption": "New cases are drawn as the calibration cases were.",
-    },
-    *(
-        {
-            "promise": f"Of the decided cases of {region}, at most {bound:.0%} are wrong.",
-            "assumption": "Within a group, new cases are drawn as the calibration cases were.",
-            "rate": "accepted_error_rate", "by": "group", "value": region, "target": 0.05,
-            "bound": bound, "confidence": 0.95, "n_cases": n_cases,
-        }
-        for region, bound, n_cases in [("north", 0.043, 1234), ("<i>south</i>", 0.0495, 987)]
-    ),
-]  # fmt: skip
+    OVERALL,
+    OVERALL._replace(rate="rejection_rate", target=0.3, bound=0.298),
+    OVERALL._replace(by="group", value="north", target=0.05, bound=0.043, n_cases=1234),
+    OVERALL._replace(by="group", value="<i>south</i>", target=0.05, bound=0.0495, n_cases=987),
+]
 DOUBTFUL = [
-    {"feature": "age", "share": 0.125},
-    {"feature": "<b>income</b>", "share": 0.61, "pull": 0.4, "where": "36 to 72", "cases": 1200,
-     "reviewed": 0.44, "usual": 0.21},
-]  # fmt: skip
+    DoubtfulFeature("age", 0.125, 0.1, "", 0, 0.0, 0.0),
+    DoubtfulFeature("<b>income</b>", 0.61, 0.4, "36 to 72", 1200, 0.44, 0.21),
+]
 
 
 def reasoned_cases(n=2500, *, n_points=31, seed=5):
@@ -127,17 +129,6 @@ def reasoned_cases(n=2500, *, n_points=31, seed=5):
     return at_sizes(ranked, np.linspace(0, 1, n_points))[0], y, region
 
 
-def rival_rows(names, seed=0):
-    rng = np.random.default_rng(seed)
-    return [
-        {"method": name, "reject_cost": cost, "fold": fold, "R": 0.6 - cost + rng.normal() / 100,
-         "E": cost / 10 + rng.random() / 50, "accepted_accuracy": 0.9}
-        for name in names
-        for cost in (0.04, 0.2, 0.36)
-        for fold in range(3)
-    ]  # fmt: skip
-
-
 def simple_report(outcomes, y, classes=None, **options):
     classes = classes or [f"class {k}" for k in range(int(y.max()) + 1)]
     given = {"chosen": len(outcomes) // 2, "title": "A title", "provenance": {"data": "made up"}}
@@ -146,11 +137,11 @@ def simple_report(outcomes, y, classes=None, **options):
 
 @pytest.fixture(scope="session")
 def make():
-    """What makes outcomes, rows of rivals and reports."""
+    """What makes outcomes, models that were tried, and reports."""
     return SimpleNamespace(
         cases=made_up_cases, share_cases=share_cases, posterior_cases=posterior_cases,
-        prices=asymmetric_prices, reasoned_cases=reasoned_cases, tried=TRIED, promises=PROMISES,
-        doubtful=DOUBTFUL, rivals=rival_rows, report=simple_report,
+        prices=asymmetric_prices, reasoned_cases=reasoned_cases, choice=made_up_choice,
+        promises=PROMISES, doubtful=DOUBTFUL, report=simple_report,
     )  # fmt: skip
 
 
@@ -165,7 +156,8 @@ def reports():
     outcomes, y = made_up_cases(1234)
     binary = simple_report(
         outcomes, y, ["benign", "malignant"], size=1234 / 2.25, prices=(1000, 120),
-        rivals=rival_rows(["Chow", "two machines"]), notes=["A note."], command="rejo train",
+        choice=made_up_choice(["Chow", "svm", "two machines"], y, 2), notes=["A note."],
+        command="rejo train",
     )  # fmt: skip
     outcomes, y = made_up_cases(2000, 4, seed=2)
     groups = {
@@ -182,7 +174,8 @@ def reports():
     options = {"axis": "review_share", "ordered": False}
     by_class = simple_report(
         outcomes, y, ["car", "boat", "train", "bike"], chosen=chosen, prices=prices,
-        tried=TRIED, **options,
+        choice=made_up_choice(["logistic", "blend", "<b>boosting</b>"], y, 4, prices=[prices]),
+        **options,
     )  # fmt: skip
     outcomes, y, chosen = posterior_cases(n_classes=12, seed=3)
     dozen = simple_report(outcomes, y, chosen=chosen, prices=(2000, 600), **options)
@@ -210,6 +203,50 @@ def browser():
     """Chromium of the system."""
     with chromium() as running:
         yield running
+
+
+PLAIN = str.maketrans({"\u2068": "", "\u2069": "", "\u00a0": " "})
+COMPUTE = """([point, prices]) => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const given = prices === null ? data.prices
+    : Array.isArray(prices[0]) ? prices : uniformPrices(data, ...prices);
+  const setting = { point: point ?? data.chosen, prices: given };
+  return { texts: numbers(data, setting), best: bestPoint(data, given) };
+}"""
+
+
+@pytest.fixture(scope="session")
+def compute(browser, tmp_path_factory):
+    """What the page of a report computes for a setting: its texts, and the best point."""
+    opened, path = {}, tmp_path_factory.mktemp("pages") / "report.html"
+
+    def page_of(report):
+        if id(report) not in opened:
+            path.write_text(render(report), encoding="utf-8")
+            page = browser.new_page()
+            page.goto(path.as_uri())
+            opened[id(report)] = report, page
+        return opened[id(report)][1]
+
+    def found(report, point=None, prices=None):
+        given = None if prices is None else np.asarray(prices, dtype=float).tolist()
+        return page_of(report).evaluate(COMPUTE, [point, given])
+
+    found.page = page_of
+    yield found
+    for _, page in opened.values():
+        page.close()
+
+
+@pytest.fixture(scope="session")
+def texts(compute):
+    """Every text of a report at a setting, by default that at which its page opens."""
+
+    def found(report, point=None, prices=None):
+        shown = compute(report, point, prices)["texts"]
+        return {key: text.translate(PLAIN) for key, text in shown.items()}
+
+    return found
 
 
 class Visit:

@@ -7,7 +7,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from rejo.estimators.reasons import DoubtfulFeature
 from rejo.report import render
+from rejo.selection import Guarantee
 
 HOSTILE = [
     "<script>alert(1)</script>", "</script><script>alert(1)</script>", "</title><h1>x</h1>",
@@ -68,15 +70,14 @@ def full_report(make, strings):
         f"values {i}": np.array([values[24 * i + j % 24] for j in range(200)], dtype=object)
         for i in range(len(values) // 24)
     }
-    report = make.report(
-        outcomes, y, by=groups, rivals=make.rivals(strings), notes=strings,
+    return make.report(
+        outcomes, y, by=groups, choice=make.choice(strings, y, 2), notes=strings,
         provenance={name: name for name in strings}, command="\n".join(strings),
-        promises=[*strings, *({"promise": "p", "by": "group", "value": name, "bound": 0.1}
-                              for name in strings)],
+        promises=[Guarantee("error_rate", 0.1, None, 0.9, 99, 1, "group", name)
+                  for name in strings],
         sent_to_review=strings,
-        doubtful=[{"feature": name, "where": name, "share": 0.5} for name in strings],
+        doubtful=[DoubtfulFeature(name, 0.5, 0.5, name, 9, 0.5, 0.1) for name in strings],
     )  # fmt: skip
-    return report
 
 
 def test_enough_strings():
@@ -94,18 +95,18 @@ def test_labels_are_text(make, visit, part):
     assert texts(page, ".notes li") == expected
     assert texts(page, ".provenance th") == expected
     assert texts(page, ".provenance td") == expected
-    assert texts(page, ".rival-name") == [as_shown(text, 120) for text in strings]
+    names = [as_shown(text, 120) for text in strings]
+    assert texts(page, ".tried tbody th") == names
+    assert texts(page, "figure:has(#cost) .rival-name") == [names[0], *names[2:]]
     shown = texts(page, ".groups .part th")
     assert shown[:20] == [as_shown(text, 120) for text in strings[: len(strings) // 2][:20]]
     assert {
         as_shown(value, 120) for value in strings[len(strings) // 2 :][: 24 * (len(shown) - 20)]
     } <= set(texts(page, ".groups th"))
-    assert texts(page, ".promises li") == expected
-    cut = [as_shown(text, 120) for text in strings]
-    assert texts(page, ".promise-table tbody th") == cut
-    assert texts(page, ".doubtful tbody th") == cut[:12]
-    assert blanks(", ".join(cut)) in texts(page, "#sent-to-review")[0]
-    assert texts(page, ".gap-block h3")[0] == f"By {cut[0]}"
+    assert texts(page, ".promise-table tbody th") == names
+    assert texts(page, ".doubtful tbody th") == names[:12]
+    assert blanks(", ".join(names)) in texts(page, "#sent-to-review")[0]
+    assert texts(page, ".gap-block h3")[0] == f"By {names[0]}"
     assert blanks(page.locator("#command").text_content()) == blanks(" ".join(expected))
     page.locator("#slider").fill("0")
     page.locator("#slider").fill("1")
@@ -117,13 +118,12 @@ def test_labels_are_text(make, visit, part):
 
 def test_classes_and_titles_are_text(make, visit):
     outcomes, y = make.cases(60, 6, costs=(0.1, 0.3))
-    tried = [{"method": "x", "cost": 1, "error": None, "chosen": True}]
-    page = visit(make.report(outcomes, y, command="x", tried=tried * 6))
+    page = visit(make.report(outcomes, y, command="x", choice=make.choice(list("abcdef"), y, 6)))
     harmless = elements(page)
     for i in range(0, len(HOSTILE), 6):
         title, classes = HOSTILE[i], [HOSTILE[i - k] for k in range(6)]
-        tried = [{"method": label, "cost": 1, "error": None, "chosen": True} for label in classes]
-        report = make.report(outcomes, y, classes, title=title, command=title, tried=tried)
+        choice = make.choice(classes, y, 6)
+        report = make.report(outcomes, y, classes, title=title, command=title, choice=choice)
         visit(report, page=page)
         assert blanks(page.title()) == as_shown(title)
         assert texts(page, "h1") == [as_shown(title)]
@@ -137,7 +137,7 @@ def test_classes_and_titles_are_text(make, visit):
               const slider = document.getElementById("slider");
               slider.value = 1;
               slider.dispatchEvent(new Event("input"));
-              return document.getElementById("scores-words").textContent;
+              return document.querySelector("[data-text=classes-words]").textContent;
             }"""
         )
         for label in classes:

@@ -217,12 +217,6 @@ def test_simple_is_the_best_single_model_and_blend_is_a_blend(data, monkeypatch,
     assert found["simple"].chosen.log_loss == min(e.log_loss for e in found["simple"].tried)
 
 
-def test_curves_of_the_others_need_no_fit(choice):
-    rows = choice.rival_curves([0.1, 0.3])
-    assert len(rows) == 2 * 5 * (sum(e.cases is not None for e in choice.tried) - 1)
-    assert all(0 <= row["R"] <= 1 and row["E"] <= 1 for row in rows)
-
-
 def test_a_blend_is_fitted_with_the_weights_of_the_race(data):
     choice = choose_model(StandardScaler(), *data, models=["blend"])
     inner = choice.estimator["model"].estimator

@@ -13,6 +13,8 @@ options, and ``run(arguments)``, which does the work.
     decide new cases, and rank the ones to review
 ``rejo evaluate``
     test a model on cases whose classes are known
+``rejo report``
+    write a page about a model, for everyone who has to agree on its operating point
 ``rejo inspect``
     show what a model file contains
 ``rejo compare``
@@ -40,7 +42,7 @@ from typing import Any, NoReturn
 
 from rejo import __version__
 from rejo._io import one_line, without_password
-from rejo.cli import _version, compare, demo, evaluate, inspect, look, predict, train
+from rejo.cli import _version, compare, demo, evaluate, inspect, look, predict, report, train
 from rejo.cli._aliases import command_meant, pointer
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
@@ -48,7 +50,7 @@ from rejo.cli._streams import steady_streams
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
-COMMANDS: tuple[Any, ...] = (demo, look, train, predict, evaluate, inspect, compare)
+COMMANDS: tuple[Any, ...] = (demo, look, train, predict, evaluate, report, inspect, compare)
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {
     "HeldFile": 6, "RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5

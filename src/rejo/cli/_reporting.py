@@ -1,4 +1,4 @@
-"""The reports of ``train`` and ``evaluate``."""
+"""The reports of ``train``, ``evaluate`` and ``report``."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from rejo.cli._files import check_output, require, write_file
 from rejo.cli._training import FOLDS, candidates
 
 
-def check_report(arguments: argparse.Namespace) -> None:
-    """Check that ``--report`` can be written, before any work is done."""
+def check_report(arguments: argparse.Namespace, option: str = "--report") -> None:
+    """Check that the report can be written, before any work is done."""
     if arguments.report is not None:
         endings = (".html", ".htm")
-        check_output(arguments.report, endings, overwrite=arguments.overwrite, option="--report")
-        require("jinja2", "report", "--report")
+        check_output(arguments.report, endings, overwrite=arguments.overwrite, option=option)
+        require("jinja2", "report", "a report")
 
 
 def write_report(
@@ -28,8 +28,8 @@ def write_report(
     prices: Any,
     provenance: Mapping[str, str],
     **options: Any,
-) -> str:
-    """Write the page and return its first sentence; ``y`` as indices, prices as a matrix."""
+) -> None:
+    """Write the page; ``y`` as indices, prices as a matrix."""
     import platform
 
     import numpy
@@ -47,34 +47,20 @@ def write_report(
     options |= {"provenance": {**provenance, **made_by}, "command": arguments.command}
     report = make_report(points, y, classes, **options)
     write_file(arguments.report, render(report), overwrite=arguments.overwrite)
-    return report.numbers(report.setting)["headline"]
 
 
 def judge_training(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> dict[str, Any]:
     """Return what a report says of the training cases, by cross-validation."""
-    y, choice = cases.indices(), model.choice_
-    tried = [
-        {
-            "method": entry.name,
-            "log_loss": entry.log_loss,
-            "cost": entry.cost.estimate,
-            "low": entry.cost.low,
-            "high": entry.cost.high,
-            "chosen": entry.name == choice.name,
-        }
-        for entry in choice.tried
-    ]
     points, chosen = model.outcomes_, model.chosen_
     if points is None:  # the cases that prove a guarantee had not been judged
         points, chosen = _judge_all(cases, model, seed=seed, n_jobs=n_jobs)
     return {
         "points": in_prices(points, model),
-        "y": y,
+        "y": cases.indices(),
         "chosen": chosen,
         "axis": "reject_cost" if model.outcomes_ and points[0].prices is None else "review_share",
         "size": model.n_effective_,
-        "rivals": choice.rival_curves(),
-        "tried": tried if len(tried) > 1 else [],
+        "choice": model.choice_,
         "ordered": cases.ordered,
         **promised(model),
         "doubtful": doubtful(model, cases.X, cases.group),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rejo._io import percent, without_password
 from rejo.cli import _breakdown as breakdown
@@ -18,7 +18,7 @@ from rejo.cli._reporting import check_report, doubtful, in_prices, promised, wri
 from rejo.cli._tested_cases import Tested, decided_files, decided_table, label_columns
 
 if TYPE_CHECKING:
-    from rejo.scoring import Opened
+    from rejo.scoring import LabelColumns, Opened
 
 HELP = "test a model on cases whose classes are known"
 DESCRIPTION = (
@@ -39,18 +39,38 @@ RATES = {
 }
 
 
-def add(parser: Any) -> None:
-    """Declare the options."""
+class Evaluation(NamedTuple):
+    """What became of cases whose classes are known, and what was expected."""
+
+    opened: Opened
+    columns: LabelColumns
+    cases: Tested
+    path: str  # of the table, as it is shown
+    rates: dict[str, Any]
+    expected: dict[str, Any]
+    surprises: list[str]
+    notes: list[str]  # whether the rates match
+    verdicts: list[Any]  # on what was asked for in training
+
+
+def add_cases(parser: Any) -> None:
+    """Declare the options for a model and cases whose classes are known."""
     same = "(default: the same as in training)"
     options.add(parser, "model", "data")
     options.add(parser, "--target", help=f"column with the classes {same}")
     options.add(parser, "--by", help=f"report on each value of this column separately {same}")
     groups = f"column of the groups that the model promises by {same}; without promises, as --by"
     options.add(parser, "--group", help=groups)
-    options.add(parser, "--report", "--overwrite", "--same")
+    options.add(parser, "--overwrite", "--same")
     options.add(parser, "--costs", help=f"prices for the report {same}")
     options.add_reading(parser)
     options.add_opening(parser)
+
+
+def add(parser: Any) -> None:
+    """Declare the options."""
+    add_cases(parser)
+    options.add(parser, "--report")
     many = "number of processes, if DATA is several files (default: 1)"
     options.add(parser, "--n-jobs", help=many)
     options.add(parser, "--dask", "--json")
@@ -58,28 +78,11 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
-    many = is_many(arguments)
-    check_apart(arguments.model, arguments.data, arguments.report)
     check_report(arguments)
-    if many and arguments.report is not None:
-        raise CommandError("--report is written for one table: name one file, without --dask")
-    opened = open_model(arguments)
-    columns = label_columns(arguments, opened)
-    cases = (decided_files if many else decided_table)(arguments, opened, columns)
+    found = evaluate(arguments)
+    opened, columns, cases, path, rates, expected, surprises, notes, verdicts = found
     y, by, in_doubt, trained_on = cases.y, cases.by, cases.doubts, cases.trained_on
-    path = "stdin" if arguments.data == "-" else without_password(arguments.data)
-    if trained_on:
-        warn(f"{path}: {NO_TEST}")
-    if of_column := about_column(in_doubt, len(y)):
-        warn(of_column)
-    for finding in cases.strange:
-        warn(f"column {finding}")
     groups, n = columns.groups, cases.n_independent
-    rates = _rates(cases.decision, y, n / len(y), getattr(opened.model, "prices_", None))
-    expected = opened.expect(n, 0.95)
-    surprises = _surprises(rates, expected)
-    notes = surprises or _agreement(opened, expected)
-    verdicts = _verdicts(opened, cases, columns.group)
     costs = _costs(cases, _prices(arguments, opened))
     parts = breakdown.split(cases.decision, y, opened.classes, by, cases.values)
     if arguments.json:
@@ -115,36 +118,67 @@ def run(arguments: argparse.Namespace) -> None:
         print(breakdown.as_text(parts, n / len(y)))
     if arguments.report is None:
         return
-    name = Path(path).name
+    write_page(arguments, found)
+    if not arguments.json:
+        print(f"\nReport: {arguments.report}")
+
+
+def evaluate(arguments: argparse.Namespace) -> Evaluation:
+    """Read and decide the cases; warn of what makes them no test."""
+    many = is_many(arguments)
+    check_apart(arguments.model, arguments.data, arguments.report)
+    if many and arguments.report is not None:
+        raise CommandError("a report is written for one table: name one file, without --dask")
+    opened = open_model(arguments)
+    columns = label_columns(arguments, opened)
+    cases = (decided_files if many else decided_table)(arguments, opened, columns)
+    path = "stdin" if arguments.data == "-" else without_password(arguments.data)
+    if cases.trained_on:
+        warn(f"{path}: {NO_TEST}")
+    if of_column := about_column(cases.doubts, len(cases.y)):
+        warn(of_column)
+    for finding in cases.strange:
+        warn(f"column {finding}")
+    n = cases.n_independent
+    prices = getattr(opened.model, "prices_", None)
+    rates = _rates(cases.decision, cases.y, n / len(cases.y), prices)
+    expected = opened.expect(n, 0.95)
+    surprises = _surprises(rates, expected)
+    notes = surprises or _agreement(opened, expected)
+    verdicts = _verdicts(opened, cases, columns.group)
+    return Evaluation(opened, columns, cases, path, rates, expected, surprises, notes, verdicts)
+
+
+def write_page(arguments: argparse.Namespace, found: Evaluation) -> None:
+    """Write the report."""
+    opened, cases, name = found.opened, found.cases, Path(found.path).name
     points, chosen = _outcomes(opened, cases.judged)
     write_report(
         arguments,
         in_prices(points, opened.model, known=arguments.costs is None),
-        y,
+        cases.y,
         opened.classes,
         chosen=chosen,
         axis="review_share",
-        size=n,
+        size=cases.n_independent,
         title=f"{name}: what was decided and what went to review",
         notes=[
-            *[f"{NO_TEST[0].upper()}{NO_TEST[1:]}."] * trained_on,
-            *(verdict.sentence for verdict in verdicts),
-            *[in_doubt.summary()] * bool(in_doubt.n_rows),
-            " ".join(notes),
+            *[f"{NO_TEST[0].upper()}{NO_TEST[1:]}."] * cases.trained_on,
+            *(verdict.sentence for verdict in found.verdicts),
+            *[cases.doubts.summary()] * bool(cases.doubts.n_rows),
+            " ".join(found.notes),
         ],
         prices=_prices(arguments, opened),
         ordered=opened.table.get("ordered", True),
-        by=None if by is None else {by: cases.values},
+        by=None if cases.by is None else {cases.by: cases.values},
         **promised(opened.model),
         doubtful=doubtful(opened.model, cases.judged.X, cases.judged.group),
         provenance={
-            "Data": f"{name}, {len(y):,} rows",
+            "Data": f"{name}, {len(cases.y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",
             "Model hash (SHA-256)": opened.found.payload_hash,
         },
     )
-    if not arguments.json:
-        print(f"\nReport: {arguments.report}")
 
 
 def _outcomes(opened: Opened, judged: Any) -> tuple[list[Any], int]:

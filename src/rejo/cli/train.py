@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
     found = rejo.persistence.inspect(arguments.output)
     say(f"\nModel:  {arguments.output} ({_size(arguments.output)}, {found.privacy})", flush=True)
     if arguments.report is not None:
-        headline = write_report(
+        write_report(
             arguments,
             **judge_training(cases, model, seed=arguments.seed, n_jobs=trained.n_jobs),
             classes=cases.classes,
@@ -108,9 +108,10 @@ def run(arguments: argparse.Namespace) -> None:
             notes=_report_notes(model),
             prices=table.get("prices"),
             by=None if cases.by is None else {arguments.by: cases.by},
-            provenance=_provenance(cases, model.choice_, encoder, found, remarks),
+            provenance={"Operating point": model.reason()}
+            | _provenance(cases, model.choice_, encoder, found, remarks),
         )
-        say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
+        say(f"Report: {arguments.report} ({_size(arguments.report)})")
     if arguments.json:
         print_json(_result(arguments, cases, model, encoder, found) | trained.result | {
             "remarks": [*cases.notes, *map(say_remark, remarks), *trained.warned, *trained.hints],
@@ -210,9 +211,8 @@ def _result(
 
 
 def _report_notes(model: Any) -> list[str]:
-    """Say what was asked for, and how the rates on the page were estimated."""
+    """Say how the rates on the page were estimated."""
     notes = [
-        model.reason(),
         "All rates are estimated by cross-validation: each case was decided by a "
         "model that had not seen it. The parameters were tuned on the same cases, so the rates are "
         "slightly optimistic. Costs also count errors that may happen though none was seen.",

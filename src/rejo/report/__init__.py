@@ -6,22 +6,17 @@ which combination is best.  On the page, readers move along the operating points
 and see every number follow.  The page needs no network: data, script and style are inside, and a
 Content-Security-Policy allows nothing else.  It contains only counts, no cases.
 
-Two programs write the numbers: Python writes those of the chosen point into the page, so that it
-can be read without JavaScript, and the script writes all others.  Both follow the same rules
-(``_format``, ``_prices``, ``_groups`` and ``_numbers`` here, ``numbers.js``, ``prices.js`` and
-``groups.js`` there), and a browser compares them in the tests.
-
-The modules, in the order to read them: ``_collect`` (the cases of an operating point become
-counts), ``_shared_counts`` (counts for all points at once: scores by class, groups, rivals),
-``_format`` (how numbers are written), ``_sentences`` (texts of each point), ``_prices`` (what
-counts cost), ``_groups`` (groups and the gaps between them), ``_numbers`` (a setting becomes
-every text that depends on it), ``_tables`` (promises, candidates, doubtful features), ``_report``
-(``make_report`` checks and counts; ``Report`` holds what the page shows) and ``_render`` (a report
-becomes a page, by ``template.html``, ``report.css`` and the scripts).
+Python counts the outcomes of the cases; the page computes from the counts whatever it shows.  The
+modules, in the order to read them: ``_counts`` (the cases of an operating point become counts),
+``_groups`` (the same for each group), ``_labels`` (how labels are written), ``_tables`` (promises,
+candidates, doubtful features: what no setting changes), ``_report`` (``make_report`` checks and
+counts) and ``_render`` (a report becomes a page, by ``template.html`` and ``report.css``).  The
+scripts: ``format.js`` (how numbers are written), ``prices.js`` (what counts cost), ``numbers.js``
+and ``groups.js`` (a setting becomes every text that depends on it), ``options.js`` (the command
+for a point), ``pictures.js`` and ``group_pictures.js``, and ``page.js`` (the controls).
 """
 
-from rejo.report._numbers import Setting
 from rejo.report._render import render
 from rejo.report._report import Report, make_report
 
-__all__ = ["Report", "Setting", "make_report", "render"]
+__all__ = ["Report", "make_report", "render"]

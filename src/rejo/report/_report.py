@@ -1,8 +1,7 @@
 """What the page shows, checked and counted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import Any, Literal
 
@@ -12,74 +11,55 @@ from scipy.special import ndtri
 
 from rejo._html import table_html
 from rejo._typing import Floats, Indices
-from rejo.estimators import AMBIGUOUS
-from rejo.report import _numbers, _prices
-from rejo.report._collect import (
+from rejo.decisions import uniform_prices
+from rejo.estimators import AMBIGUOUS, REASONS
+from rejo.metrics import Tally, tally
+from rejo.report._counts import (
     MAX_EXPECTED,
     OutcomeLayout,
-    PointTally,
-    check_cases,
-    count_point,
+    count_points,
+    count_rivals,
+    histogram,
     layout_of,
+    other_reasons,
     steps,
     tenth_sizes,
 )
-from rejo.report._format import clean
-from rejo.report._groups import gap_quantiles
-from rejo.report._numbers import Setting
-from rejo.report._prices import Prices, check_prices
-from rejo.report._sentences import (
-    Ranges,
-    kind_texts,
-    name_point,
-    point_texts,
-    predict_ranges,
-    promise_text,
-)
-from rejo.report._shared_counts import (
-    Column,
-    Histogram,
-    Rival,
-    group_columns,
-    histogram,
-    rival_curves,
-)
-from rejo.report._tables import (
-    Candidate,
-    Promises,
-    PullRow,
-    read_doubtful,
-    read_promises,
-    read_tried,
-)
-from rejo.selection import OutOfFold, likely_classes
+from rejo.report._groups import SMALL, gap_quantiles, group_columns
+from rejo.report._labels import clean
+from rejo.report._tables import Promises, Rows, TriedTable, read_doubtful, read_promises, read_tried
+from rejo.selection import OutOfFold
 
 Axis = Literal["reject_cost", "review_share"]
 
 ANY_COST = 0.1  # of a review, if there are neither prices nor a reject cost
+STOPS = (0.1, 0.25, 0.5)  # shares of reviews in the tables of groups
+LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # of an error: all amounts on the page are then exact
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Counts, words and labels of a page; :func:`make_report` makes it, :func:`render` shows it."""
+    """What a page is made of; :func:`make_report` makes it, :func:`render` shows it.
 
-    tallies: list[PointTally]  # counts of the cases at each operating point
-    ranges: list[Ranges]  # of the next 1,000 cases
-    classes: list[str]
-    chosen: int  # the point shown when the page opens
-    axis: Axis
-    size: float  # number of independent cases with the same information
-    n_models: int  # that decided the cases, each its own part
+    Parameters
+    ----------
+    tallies : list of rejo.metrics.Tally
+        Counts and rates of the cases at each operating point, in the order of the slider.
+    chosen : int
+        The point shown when the page opens.
+    data : dict
+        What the page computes all its numbers from: counts of outcomes, no cases.
+    """
+
+    tallies: list[Tally]
+    chosen: int
+    data: dict[str, Any]
     layout: OutcomeLayout
-    prices: Prices  # when the page opens
-    confidence: float
-    histogram: Histogram | None
-    columns: list[Column]  # with the outcomes of their groups
+    n_models: int  # that decided the cases, each its own part
     left_out: list[str]  # columns with too many groups
-    rivals: list[Rival]
-    tried: list[Candidate]
+    tried: TriedTable | None
     promises: Promises | None
-    doubtful: list[PullRow]
+    doubtful: Rows
     title: str
     notes: list[str]
     provenance: list[tuple[str, str]]
@@ -87,131 +67,14 @@ class Report:
 
     def _repr_html_(self) -> str:
         found = self.tallies[self.chosen]
-        cases = [found.right, found.wrong, found.reviewed]
+        cases = [int(count) for count in (found.right, found.wrong, found.rejected)]
         columns = {
             "cases": ["decided rightly", "decided wrongly", "reviewed"],
             "number": cases,
-            "share": [count / self.n for count in cases],
+            "share": [count / self.data["n"] for count in cases],
         }
         notes = [*self.notes, "rejo.report.render makes the page of it."]
         return table_html(self.title, columns, shares=["share"], notes=notes)
-
-    @property
-    def n(self) -> int:
-        """Number of cases."""
-        return self.tallies[0].n
-
-    @property
-    def worth(self) -> float:
-        """Number of independent cases that one case counts for."""
-        return self.size / self.n
-
-    @property
-    def kinds(self) -> bool:
-        """Whether there are other reasons for a review than doubt between classes."""
-        return any(kind.reviewed for tally in self.tallies for kind in tally.kinds[1:])
-
-    @property
-    def setting(self) -> Setting:
-        """The setting when the page opens."""
-        return Setting(self.chosen, self.prices)
-
-    @property
-    def uniform(self) -> bool:
-        """Whether one price of an error and one of a review hold for all classes."""
-        return _prices.two_prices({"wide": self.layout.wide}, self.prices) is not None
-
-    @property
-    def two_prices(self) -> tuple[float, float]:
-        """Prices of an error and of a review; the means over the classes if they differ."""
-        given = np.array(self.prices)
-        if self.uniform:
-            return float(given[0, 1]), float(given[0, -1])
-        error = float(given[:, :-1].sum(axis=1).mean() / (self.layout.n_prices - 2))
-        return float(f"{error:.3g}"), float(f"{given[:, -1].mean():.3g}")
-
-    def numbers(self, setting: Setting) -> dict[str, str]:
-        """Every text that depends on the setting, exactly as shown, by the id of its element."""
-        point, prices = setting
-        if not 0 <= point < len(self.tallies):
-            raise ValueError(f"point must be from 0 to {len(self.tallies) - 1}; got {point!r}.")
-        return _numbers.numbers(self._data, Setting(point, self._check(prices)))
-
-    def best_point(self, prices: ArrayLike) -> int:
-        """The point that the slider moves to when these prices are entered."""
-        return _prices.best_point(self._data, self._check(prices))
-
-    def _check(self, prices: ArrayLike) -> Prices:
-        return check_prices(prices, len(self.classes), self.layout.n_prices)
-
-    def payload(self) -> dict[str, Any]:
-        """The data embedded in the page: counts for each point, no cases."""
-        return self._data
-
-    @cached_property
-    def _data(self) -> dict[str, Any]:
-        tallies, layout = self.tallies, self.layout
-        uniform = self.uniform
-        known = tallies[0].expected is not None  # a ranking by what a review is worth
-        names = [
-            name_point(t, self.axis, i == self.chosen, uniform if known else None)
-            for i, t in enumerate(tallies)
-        ]
-        points = zip(tallies, self.ranges, names, strict=True)
-        texts = [point_texts(*point, self.classes, layout, self.confidence) for point in points]
-        if self.kinds:
-            texts = [text | kind_texts(t) for text, t in zip(texts, tallies, strict=True)]
-        if self.promises is not None:
-            texts = [text | promise_text(i == self.chosen) for i, text in enumerate(texts)]
-        forced = list(dict.fromkeys(tally.forced for tally in tallies))
-        queues = list(dict.fromkeys(tally.queue for tally in tallies))
-        curves = list(dict.fromkeys(tally.errors_left for tally in tallies))
-        return {
-            "axis": self.axis,
-            "n": self.n,
-            "size": self.size,
-            "worth": self.worth,
-            "z": float(ndtri((1 + self.confidence) / 2)),
-            "confidence": self.confidence,
-            "chosen": self.chosen,
-            "wide": layout.wide,
-            "columns": layout.columns,
-            "prices": self.prices,
-            "classes": self.classes,
-            "counts": [sum(row) for row in tallies[0].matrix],
-            "texts": {key: [text[key] for text in texts] for key in texts[0]},
-            "costs": [_or_none(tally.cost) for tally in tallies],
-            "wrong": [tally.wrong for tally in tallies],
-            "reviewed": [tally.reviewed for tally in tallies],
-            "forced": {"cells": forced, "of": [forced.index(tally.forced) for tally in tallies]},
-            "ranges": [[*r.wrong, *r.reviewed, *r.forced_wrong] for r in self.ranges],
-            "matrix": [tally.matrix for tally in tallies],
-            "errors": None if len(self.classes) > MAX_EXPECTED else [t.errors for t in tallies],
-            "accuracy": [[_or_none(value) for value in tally.accuracy] for tally in tallies],
-            "rivals": [np.round(rival.curve, 6).tolist() for rival in self.rivals],
-            "budget": {
-                "steps": steps(self.n),
-                "curves": curves,  # points of one model share theirs
-                "curve": [curves.index(tally.errors_left) for tally in tallies],
-            },
-            "expected": [tally.expected for tally in tallies] if known else None,
-            "queues": [queue._asdict() for queue in queues],
-            "queue": [queues.index(tally.queue) for tally in tallies],
-            "tenthSizes": tenth_sizes(self.n),
-            "histogram": None if self.histogram is None else self.histogram._asdict(),
-            "kinds": [[k.reviewed for k in t.kinds] for t in tallies] if self.kinds else None,
-            "groups": [
-                {
-                    "name": column.name,
-                    "compared": column.compared,
-                    "groups": [group._asdict() for group in column.groups],
-                }
-                for column in self.columns
-            ],
-            "gapQuantiles": gap_quantiles(
-                max((len(column.groups) for column in self.columns), default=0), self.confidence
-            ),
-        }
 
 
 def make_report(
@@ -225,8 +88,7 @@ def make_report(
     ordered: bool = True,
     prices: ArrayLike | None = None,
     by: Mapping[str, NDArray[Any]] | None = None,
-    rivals: Sequence[Mapping[str, Any]] = (),
-    tried: Sequence[Mapping[str, Any]] = (),
+    choice: Any = None,
     promises: Sequence[Any] = (),
     sent_to_review: Sequence[Any] = (),
     doubtful: Sequence[Any] = (),
@@ -264,25 +126,16 @@ def make_report(
         chosen point.  What a review is worth in the ``outcomes`` is in their unit.
     by : dict of {column: array of shape (n_samples,)}, default=None
         Columns, such as the region, whose values are reported on separately.
-    rivals : sequence of dict, default=()
-        Rows with the keys ``method``, ``reject_cost``, ``R`` and ``E``, as those of a
-        :class:`~rejo.selection.Comparison`.
-    tried : sequence of dict, default=()
-        Candidates that were compared, with the keys ``method``, ``cost`` (mean of a case, out of
-        fold, in the unit of the prices), ``error`` (its standard error, or None) and ``chosen``.
-        The chosen one may have ``why``, such as "is simpler", for where another costs less.
-    promises : sequence of Guarantee, str or dict, default=()
-        What is promised of the chosen point, such as ``model.guarantees_``.  A dict has a sentence
-        under ``promise`` and may have one under ``assumption``; with ``by`` ("class", "decision" or
-        "group"), ``value``, ``target``, ``bound`` and ``n_cases``, several become a table.
+    choice : Choice, default=None
+        What the model was chosen from, such as ``model.choice_``: the page compares them.
+    promises : sequence of Guarantee, default=()
+        What is promised of the chosen point, such as ``model.guarantees_``.
     sent_to_review : sequence of str, default=()
         Groups without a promise, all of whose cases go to review, such as
         ``model.policy_.reviewed``.
-    doubtful : sequence of dict or named tuple, default=()
-        Features that make cases doubtful, with ``feature`` and ``share`` (of the ambiguous reviews
-        that have it among their strongest pulls), as by
-        :func:`~rejo.estimators.reasons.doubtful_features`; optional are ``where``, ``cases``,
-        ``reviewed`` and ``usual``.
+    doubtful : sequence of DoubtfulFeature, default=()
+        Features that make cases doubtful, by
+        :func:`~rejo.estimators.reasons.doubtful_features`.
     title : str
     notes : sequence of str, default=()
         Sentences below the headline.
@@ -313,14 +166,14 @@ def make_report(
     >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.04, 0.2, 0.48])
     >>> report = make_report(points, (y > 0).astype(int), ["low", "high"], chosen=1,
     ...                      title="Two noisy classes", provenance={"data": "synthetic"})
-    >>> report.numbers(report.setting)["headline"]
-    'Of 1,000 cases, ... are decided automatically, about ... of them wrong (...); ... review.'
+    >>> [round(float(point.rejection_rate), 1) for point in report.tallies]
+    [...]
     >>> render(report)[:15]
     '<!doctype html>'
     """
     by = by or {}
-    true = check_cases(outcomes, y, len(classes), axis, by)
-    n = len(true)
+    true = _check_cases(outcomes, y, len(classes), axis, by)
+    n, K = len(true), len(classes)
     if not 0 <= chosen < len(outcomes):
         raise ValueError(f"chosen must be from 0 to {len(outcomes) - 1}; got {chosen!r}.")
     if axis == "review_share":
@@ -330,39 +183,56 @@ def make_report(
         raise ValueError(f"size must be a positive number; got {size!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
-    worth = 1.0 if size is None else float(size) / n
-    K, layout = len(classes), layout_of(outcomes, len(classes), ordered)
-    if prices is None:
-        cost = outcomes[chosen].reject_cost
-        prices = 1.0, ANY_COST if isnan(cost) else cost
-    checked = check_prices(
-        prices if layout.wide else _by_class(prices, outcomes[chosen], true, K), K, layout.n_prices
+    size, layout, own = float(size or n), layout_of(outcomes, K, ordered), outcomes[chosen]
+    cost = ANY_COST if isnan(own.reject_cost) else own.reject_cost
+    given = (1.0, cost) if prices is None else prices
+    checked = _check_prices(_by_class(given, own, true, K, layout), layout, K)
+    counted = count_points(
+        outcomes, true, layout, K, size, confidence, _prevented(own, true, checked, layout)
     )
-    prevented = _prevented(outcomes[chosen], true, np.array(checked), layout)
-    likely = None
-    if outcomes[0].p is not None:  # the same at all points
-        likely = likely_classes(replace(outcomes[0], y=true), worth * n)
-    tallies = [
-        count_point(point, true, layout, K, worth, confidence, prevented, likely)
-        for point in outcomes
-    ]
+    if not any(map(other_reasons, outcomes)):
+        counted["kinds"] = None
+    if K > MAX_EXPECTED:
+        counted["errors"] = None  # those of the matrix
     columns, left_out = group_columns(outcomes, true, by)
+    rivals = []
+    if choice is not None:
+        at = uniform_prices(K, cost) if own.prices is None else own.prices
+        rivals = count_rivals(choice, at, layout, size / n)
+    data = counted | {
+        "axis": axis,
+        "n": n,
+        "size": size,
+        "worth": size / n,
+        "z": float(ndtri((1 + confidence) / 2)),
+        "confidence": float(confidence),
+        "chosen": int(chosen),
+        "model": "this model" if choice is None else clean(choice.name),
+        "uniform": _uniform(checked, layout),
+        "wide": layout.wide,
+        "columns": layout.columns,
+        "prices": checked.tolist(),
+        "priced": prices is not None,
+        "classes": [clean(label) for label in classes],
+        "counts": np.bincount(true, minlength=K).tolist(),
+        "steps": steps(n),
+        "tenthSizes": tenth_sizes(n),
+        "histogram": histogram(outcomes, true, K),
+        "groups": columns,
+        "small": SMALL,
+        "gapQuantiles": gap_quantiles(max((len(c["groups"]) for c in columns), default=0),
+                                      confidence),
+        "rivals": rivals,
+        "stops": _stops(counted["reviewed"], n),
+    }  # fmt: skip
     return Report(
-        tallies=tallies,
-        ranges=[predict_ranges(found, worth * n, confidence) for found in tallies],
-        classes=[clean(label) for label in classes],
+        tallies=[tally(point.decision, true) for point in outcomes],
         chosen=int(chosen),
-        axis=axis,
-        size=worth * n,
-        n_models=len(np.unique(outcomes[0].fold)),
+        data=data,
         layout=layout,
-        prices=checked,
-        confidence=float(confidence),
-        histogram=histogram(outcomes, true, len(classes)),
-        columns=columns,
+        n_models=len(np.unique(outcomes[0].fold)),
         left_out=left_out,
-        rivals=rival_curves(rivals),
-        tried=read_tried(tried, _prices.highest_error(checked)),
+        tried=read_tried(choice),
         promises=read_promises(promises, sent_to_review),
         doubtful=read_doubtful(doubtful),
         title=clean(title, None),
@@ -372,6 +242,116 @@ def make_report(
     )
 
 
+def _check_cases(
+    outcomes: Sequence[OutOfFold], y: ArrayLike, n_classes: int, axis: str, by: Mapping[str, Any]
+) -> Indices:
+    """Return the true classes, if outcomes, classes and columns fit together."""
+    true = np.asarray(y)
+    if true.ndim != 1 or not len(true) or true.dtype.kind not in "iu":
+        raise ValueError(
+            f"y must be a non-empty list of class indices; got {true.dtype} of shape {true.shape}."
+        )
+    if n_classes < 2 or true.min() < 0 or true.max() >= n_classes:
+        raise ValueError(
+            f"y must be indices into at least 2 classes; got {true.min()} to {true.max()} for "
+            f"{n_classes} classes."
+        )
+    if not len(outcomes):
+        raise ValueError("outcomes must have at least one operating point; got none.")
+    if axis not in ("reject_cost", "review_share"):
+        raise ValueError(f'axis must be "reject_cost" or "review_share"; got {axis!r}.')
+    for i, point in enumerate(outcomes):
+        if np.shape(point.decision) != true.shape:
+            raise ValueError(
+                f"outcomes[{i}] has {np.size(point.decision)} cases, but y has {len(true)}."
+            )
+        if axis == "reject_cost" and i and not point.reject_cost > outcomes[i - 1].reject_cost:
+            raise ValueError(
+                f"outcomes[{i}].reject_cost is not above the one before: points of one ranking are "
+                'for axis="review_share".'
+            )
+        _check_kind(i, point)
+    for name, values in by.items():
+        if np.shape(values) != true.shape:
+            raise ValueError(f"by[{name!r}] must have shape {true.shape}; got {np.shape(values)}.")
+    return true.astype(np.intp)
+
+
+def _check_kind(i: int, point: OutOfFold) -> None:
+    """A novel case, or one that a rule sends to review, is not decided at any point."""
+    kind = np.asarray(point.kinds)
+    if kind.shape != np.shape(point.decision) or not np.isin(kind, range(len(REASONS))).all():
+        raise ValueError(
+            f"outcomes[{i}].kind must have 0 to {len(REASONS) - 1} ({', '.join(REASONS)}) for each "
+            f"case; got {kind.dtype} of shape {kind.shape}."
+        )
+    if (point.decision[kind != AMBIGUOUS] >= 0).any():
+        raise ValueError(
+            f"outcomes[{i}] decides cases whose kind is novel or policy; they must be reviewed at "
+            "every point."
+        )
+
+
+def _check_prices(prices: ArrayLike, layout: OutcomeLayout, n_classes: int) -> Floats:
+    """Return a price for each true class and outcome, if the page can compute with them.
+
+    Two numbers are the prices of an error and of a review.
+    """
+    given = np.asarray(prices, dtype=np.float64)
+    right = np.zeros((n_classes, layout.n_prices), dtype=bool)
+    right[range(n_classes), [layout.right(k) for k in range(n_classes)]] = True
+    if given.shape == (2,):
+        error, review = given
+        given = np.where(right, 0.0, error)
+        given[:, -1] = review
+    if given.shape != right.shape:
+        raise ValueError(
+            "prices must be those of an error and of a review, or a matrix with a row for each "
+            f"true class and a column for each decision and the review, {right.shape}; "
+            f"got shape {given.shape}."
+        )
+    highest = given[:, :-1].max()
+    if not ((given >= 0).all() and highest >= LEAST_PRICE and given.max() <= HIGHEST_PRICE):
+        raise ValueError(
+            "prices must not be negative, and the highest price of an error must be from "
+            f"{LEAST_PRICE:g} to {HIGHEST_PRICE:g}; got {prices!r}."
+        )
+    if given[right].any():
+        raise ValueError(f"prices of right decisions must be 0; got {given[right].tolist()}.")
+    return given
+
+
+def _uniform(prices: Floats, layout: OutcomeLayout) -> bool:
+    """Whether one price of an error and one of a review hold for all classes."""
+    errors = {p for k, row in enumerate(prices) for p in np.delete(row[:-1], layout.right(k))}
+    return len(errors) == 1 and len(set(prices[:, -1])) == 1
+
+
+def _stops(reviewed: Sequence[int], n: int) -> list[int]:
+    """Points closest to some shares of reviews, for a table: each once, none without reviews."""
+    closest = [int(np.argmin([abs(r - part * n) for r in reviewed])) for part in STOPS]
+    return [i for i in dict.fromkeys(closest) if 0 < reviewed[i] < n]
+
+
+def _by_class(
+    prices: ArrayLike, own: OutOfFold, y: Indices, n_classes: int, layout: OutcomeLayout
+) -> ArrayLike:
+    """Prices of each outcome; with very many classes one for all wrong decisions of a class.
+
+    It is the mean over the wrong decisions of the class, or over all if there are none.
+    """
+    given = np.asarray(prices, dtype=np.float64)
+    if layout.wide or given.shape != (n_classes, n_classes + 1):
+        return given
+    wrong = own.forced != y
+    n = np.bincount(y[wrong], minlength=n_classes)
+    paid = np.bincount(y[wrong], given[y[wrong], own.forced[wrong]], minlength=n_classes)
+    mean = given[:, :-1].sum(axis=1) / (n_classes - 1)
+    error = np.where(n > 0, paid / np.maximum(n, 1), mean)
+    error = np.array([float(f"{price:.4g}") for price in error])  # as a field can show it
+    return np.stack([np.diag(given), error, given[:, -1]], axis=1)
+
+
 def _prevented(own: OutOfFold, y: Indices, prices: Floats, layout: OutcomeLayout) -> Floats | None:
     """What the error of each case is expected to cost: its review prevents it, for its own price.
 
@@ -379,32 +359,5 @@ def _prevented(own: OutOfFold, y: Indices, prices: Floats, layout: OutcomeLayout
     """
     if own.worth is None:
         return None
-    expected = own.worth + prices[y, -1]
-    if own.kind is None:
-        return expected
     seen = prices[y, layout.price_column(own.forced, y)]
-    return np.where(own.kind == AMBIGUOUS, expected, seen)
-
-
-def _by_class(
-    prices: ArrayLike, outcomes: OutOfFold, y: NDArray[np.intp], n_classes: int
-) -> ArrayLike:
-    """Prices (n_classes, 3) of a right decision, of a wrong one and of a review.
-
-    The price of an error is the mean over the wrong decisions of a class, or over all if there are
-    none.
-    """
-    given = np.asarray(prices, dtype=np.float64)
-    if given.shape != (n_classes, n_classes + 1):
-        return given
-    wrong = outcomes.forced != y
-    n = np.bincount(y[wrong], minlength=n_classes)
-    paid = np.bincount(y[wrong], given[y[wrong], outcomes.forced[wrong]], minlength=n_classes)
-    mean = given[:, :-1].sum(axis=1) / (n_classes - 1)
-    error = np.where(n > 0, paid / np.maximum(n, 1), mean)
-    error = np.array([float(f"{price:.4g}") for price in error])  # as a field can show it
-    return np.stack([np.diag(given), error, given[:, -1]], axis=1)
-
-
-def _or_none(value: float) -> float | None:
-    return None if isnan(value) else round(value, 6)
+    return np.where(own.kinds == AMBIGUOUS, own.worth + prices[y, -1], seen)

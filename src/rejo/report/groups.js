@@ -1,9 +1,7 @@
-// Texts about groups: their rates, and the gaps between them.  The functions have the same names as in
-// _groups.py and rejo.metrics, and compute in the same order.
+// Texts about groups: their rates, and the gaps between them.
 
-const SMALL = 30;
-
-const groupTexts = (data, point) => ({ ...rateTexts(data, point), ...gapTexts(data, point) });
+const groupTexts = (data, point) =>
+  (data.groups.length ? { ...rateTexts(data, point), ...gapTexts(data, point) } : {});
 
 // Reviewed of all, and wrong of the decided: part, whole, overall rate.
 function groupParts(data, group, point) {
@@ -27,8 +25,8 @@ function rateTexts(data, point) {
       const noun = what === "review" ? "reviews" : "errors";
       if (of && (low > rate || high < rate)) verdicts.push(`${low > rate ? "more" : "fewer"} ${noun}`);
     }
-    if (group.n < SMALL) {
-      found[`${key}-verdict`] = `◌ fewer than ${SMALL} cases: too few to judge`;
+    if (group.n < data.small) {
+      found[`${key}-verdict`] = `◌ fewer than ${data.small} cases: too few to judge`;
       return;
     }
     judged += 1;
@@ -42,7 +40,7 @@ function rateTexts(data, point) {
 }
 
 function groupsLine(data, differing, judged) {
-  if (!judged) return `No group has the ${SMALL} cases needed to judge it.`;
+  if (!judged) return `No group has the ${data.small} cases needed to judge it.`;
   if (!differing.length) return "No group differs significantly from all cases.";
   const byChance = fixed(toUnits(2 * judged * (1 - data.confidence), 1), 1);
   return `${differing.length} of ${judged} groups ${differing.length === 1 ? "differs" : "differ"} `
@@ -50,37 +48,44 @@ function groupsLine(data, differing, judged) {
     + `comparisons, about ${byChance} such differences are expected by chance alone.`;
 }
 
-const forcedWrong = (group, point) => group.forced[group.forced.length > 1 ? point : 0];
-
 // The four counts of a group at a point.
-const countsOf = (group, point) => ({
-  n: group.n, r: group.reviewed[point], w: group.wrong[point], f: forcedWrong(group, point),
-  decided: group.n - group.reviewed[point],
-});
+function countsOf({ groups, forced }, v, point) {
+  const { n, reviewed, wrong } = groups[v];
+  return { n, r: reviewed[point], w: wrong[point], f: atPoint(forced, point)[v], decided: n - reviewed[point] };
+}
+
+// Correct among the decided cases.
+function accuracyAt(column, v, point) {
+  const { decided, w } = countsOf(column, v, point);
+  return share(decided - w, decided);
+}
 
 function gapTexts(data, point) {
   const found = {};
-  data.groups.forEach(({ groups, compared }, c) => {
-    if (!compared) return;
-    const gap = accuracyGap(data, groups, point);
-    groups.forEach((group, v) => {
-      const key = `gap-${c}-${v}`, { n, w, f, decided } = countsOf(group, point);
+  data.groups.forEach((column, c) => {
+    if (!column.compared) return;
+    const gap = accuracyGap(data, column, point);
+    column.groups.forEach((_, v) => {
+      const key = `gap-${c}-${v}`, { n, w, f, decided } = countsOf(column, v, point);
       const [low, high] = wilson(decided - w, decided, data.worth, data.z);
       found[`${key}-before`] = share(n - f, n);
-      found[`${key}-now`] = share(decided - w, decided);
+      found[`${key}-now`] = accuracyAt(column, v, point);
       found[`${key}-now-range`] = decided ? `${percent(low)} to ${percent(high)}` : NONE;
       found[`${key}-decided`] = whole(decided);
       found[`${key}-change`] = decided ? signedPoints(f / n - w / decided) : NONE;
-      found[`${key}-mark`] = markOf(v, gap, decided);
+      data.stops.forEach((stop, s) => { found[`${key}-stop-${s}`] = accuracyAt(column, v, stop); });
+      found[`${key}-mark`] = markOf(data, v, gap, decided);
     });
-    found[`gap-${c}-line`] = gapLine(data, groups, gap, point);
+    data.stops.forEach((stop, s) => { found[`gap-${c}-stop-${s}`] = share(data.reviewed[stop], data.n); });
+    found[`gap-${c}-line`] = gapLine(data, column, gap, point);
   });
   return found;
 }
 
 // The best and the worst of the groups with enough decided cases; null without two.
-function accuracyGap(data, groups, point) {
-  const judged = groups.map((group, v) => ({ v, ...countsOf(group, point) })).filter(({ decided }) => decided >= SMALL);
+function accuracyGap(data, column, point) {
+  const judged = column.groups.map((_, v) => ({ v, ...countsOf(column, v, point) }))
+    .filter(({ decided }) => decided >= data.small);
   if (judged.length < 2) return null;
   let best = judged[0], worst = judged[0];
   for (const one of judged) {
@@ -114,21 +119,17 @@ function variance({ n, r, w, f }) {
   return sum(influence.map(([count, value]) => count * value * value)) / (cases * cases);
 }
 
-function markOf(v, gap, decided) {
-  if (decided < SMALL) return `◌ fewer than ${SMALL}`;
+function markOf(data, v, gap, decided) {
+  if (decided < data.small) return `◌ fewer than ${data.small}`;
   if (!gap) return "";
   return v === gap.best ? "▲ best" : v === gap.worst ? "▼ worst" : "";
 }
 
-function gapLine(data, groups, gap, point) {
-  if (!gap) return `Fewer than two groups have the ${SMALL} decided cases needed to compare them here.`;
-  const correct = (v) => {
-    const { decided, w } = countsOf(groups[v], point);
-    return share(decided - w, decided);
-  };
-  const [best, worst] = [gap.best, gap.worst].map((v) => quoted(groups[v].value));
-  const text = `At this point, ${correct(gap.best)} of the decided cases of ${best} are correct and `
-    + `${correct(gap.worst)} of ${worst}: a gap of ${inPoints(gap.size)} points `
+function gapLine(data, column, gap, point) {
+  if (!gap) return `Fewer than two groups have the ${data.small} decided cases needed to compare them here.`;
+  const [best, worst] = [gap.best, gap.worst].map((v) => quoted(column.groups[v].value));
+  const text = `At this point, ${accuracyAt(column, gap.best, point)} of the decided cases of ${best} are correct and `
+    + `${accuracyAt(column, gap.worst, point)} of ${worst}: a gap of ${inPoints(gap.size)} points `
     + `(${ratio(100 * data.confidence)}\u00a0% interval ${inPoints(gap.low)} to ${inPoints(gap.high)}).`;
   if (data.reviewed[point] === 0) return `${text} Nothing is reviewed here.`;
   const before = gap.before < 0 ? `${worst} would be ahead by ${inPoints(-gap.before)} points`

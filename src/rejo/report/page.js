@@ -15,13 +15,14 @@
 
   function show() {
     const texts = numbers(data, setting);
-    for (const [id, text] of Object.entries(texts)) write(element(id), text);
-    for (const node of document.querySelectorAll("[data-copy]")) write(node, texts[node.dataset.copy]);
+    for (const node of document.querySelectorAll("[data-text]")) write(node, texts[node.dataset.text]);
     data.matrix[setting.point].forEach((row, k) => row.forEach((count, o) => {
-      const cell = element(`cell-${k}-${o}`).parentElement;
-      cell.dataset.heat = heat(count, sum(row));
+      const cell = element(`cell-${k}-${o}`);
+      cell.style.setProperty("--heat", (count / (sum(row) || 1)).toFixed(2));
       cell.classList.toggle("none", !count);
     }));
+    element("no-options").hidden = Boolean(texts.options);
+    for (const node of document.querySelectorAll(".some-options")) node.hidden = !texts.options;
     slider.value = setting.point;
     slider.setAttribute("aria-valuetext", texts["point-name"]);
     // Not disabled, or a button with the focus would lose it.
@@ -32,27 +33,26 @@
     remember();
   }
 
-  const heat = (count, n) => (n ? Math.floor((20 * count + n) / (2 * n)) : 0);
-
   function set(changes, notice = "") {
     setting = { ...setting, ...changes };
     show();
     write(element("moved"), notice);
+    write(element("copied"), "");
   }
 
   // The message if prices make no sense, or an empty string.
   function refusal(prices) {
     const all = prices.flat(), highest = highestError(prices);
-    if (all.some(Number.isNaN)) return byClass.checked ? "Enter every price as a number." : "Enter both prices as numbers.";
+    if (all.some(Number.isNaN)) return `Enter ${byClass.checked ? "every price as a number" : "both prices as numbers"}, such as 1,000 or 0.5.`;
     if (highest <= 0) return "The price of a wrong decision must be positive.";
     if (all.some((price) => price < 0)) return "A price must not be negative.";
-    if (highest < LEAST_PRICE || Math.max(...all) > HIGHEST_PRICE) {
-      return "The price of a wrong decision must be between 0.000001 and 1,000,000,000, and no other price higher.";
+    if (highest < data.leastPrice || Math.max(...all) > data.highestPrice) {
+      return `The price of a wrong decision must be between ${asPrice(data.leastPrice)} and ${asPrice(data.highestPrice)}, and no other price higher.`;
     }
     return "";
   }
 
-  const numberIn = (input) => (input.value === "" ? NaN : Number(input.value));
+  const numberIn = (input) => readPrice(input.value);
 
   // A field of the table stands for one column, or for all wrong decisions of its class.
   const columnsOf = (input) => (input.dataset.column !== "error" ? [Number(input.dataset.column)]
@@ -65,18 +65,20 @@
     return prices;
   }
 
+  // Use the prices in the fields; false if they make no sense.
   function readPrices() {
     const prices = enteredPrices(), message = refusal(prices), two = twoPrices(data, setting.prices);
-    const kept = message ? ` The page still uses ${two ? `${two[0]} and ${two[1]}` : "the prices before"}.` : "";
+    const kept = message ? ` The page still uses ${two ? two.map(asPrice).join(" and ") : "the prices before"}.` : "";
     write(element("price-message"), message + kept);
     for (const input of [errorPrice, reviewPrice, ...cells]) {
-      const wrong = input.value === "" || numberIn(input) < 0 || !byClass.checked;
+      const wrong = !(numberIn(input) >= 0) || !byClass.checked;
       input.setAttribute("aria-invalid", message && wrong ? "true" : "false");
     }
-    if (message || String(prices) === String(setting.prices)) return;
+    if (message || String(prices) === String(setting.prices)) return !message;
     const point = bestPoint(data, prices);
     const target = twoPrices(data, prices) && data.axis === "reject_cost" ? "point closest to these prices" : "cheapest point";
     set({ prices, point }, point === setting.point ? "" : `The slider moved to the ${target}.`);
+    return true;
   }
 
   // Show the fields for two prices or for all, filled with the prices in use.
@@ -84,9 +86,10 @@
     element("two-prices").hidden = byClass.checked;
     element("class-prices").hidden = !byClass.checked;
     element("controls").classList.toggle("tall", byClass.checked);
-    for (const input of cells) input.value = setting.prices[input.dataset.row][columnsOf(input)[0]];
+    for (const input of cells) input.value = asPrice(setting.prices[input.dataset.row][columnsOf(input)[0]]);
     const two = twoPrices(data, setting.prices);
-    if (two) [errorPrice.value, reviewPrice.value] = two;
+    if (two) [errorPrice.value, reviewPrice.value] = two.map(asPrice);
+    else if (!errorPrice.value) [errorPrice.value, reviewPrice.value] = meanPrices(data, setting.prices).map(asPrice);
     measure();
   }
 
@@ -125,10 +128,20 @@
     });
     input.addEventListener("change", () => {
       clearTimeout(pause);
-      readPrices();
+      if (readPrices()) arrange();
     });
   }
   slider.addEventListener("input", () => set({ point: Number(slider.value) }));
+  element("copy").addEventListener("click", async () => {
+    const code = element("options");
+    getSelection().selectAllChildren(code);
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      write(element("copied"), "Copied.");
+    } catch {
+      write(element("copied"), "Selected: copy it with Ctrl+C.");
+    }
+  });
   element("go-cheapest").addEventListener("click", () => set({ point: cheapest(data, setting.prices) }));
   byClass.addEventListener("change", () => {
     arrange();
@@ -141,8 +154,11 @@
     show();
   });
 
-  element("controls").hidden = false;
   for (const node of document.querySelectorAll(".drawn")) node.removeAttribute("hidden");
+  for (const svg of document.querySelectorAll("[data-rival]")) {
+    const i = Number(svg.dataset.rival);
+    drawSwatch(svg, `rival rival-${i % 6}`, { "stroke-dasharray": dashOf(i) });
+  }
   byClass.checked = !twoPrices(data, setting.prices);
   recall();
   arrange();

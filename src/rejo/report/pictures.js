@@ -44,23 +44,30 @@ function ticks(low, high, wanted) {
 
 const inPercent = (value, decimals) => `${value.toFixed(decimals)} %`;
 
+// A picture without anything in it yet.
+function emptied(id, height) {
+  const svg = document.getElementById(id), width = widths[id];
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", height);
+  return { svg, width };
+}
+
 // An amount in few characters: 250k for 250,000.
 function inShort(value, decimals) {
   if (value === 0) return "0";
   if (value < 0.001) return value.toExponential(0);
   const [size, unit] = [[1e9, "bn"], [1e6, "M"], [1e4, "k"]].find(([least]) => value >= least) ?? [1, ""];
   const by = unit === "k" ? 1000 : size;
-  return unit ? `${Number((value / by).toPrecision(4))}${unit}` : value.toFixed(decimals);
+  if (unit) return `${Number((value / by).toPrecision(4))}${unit}`;
+  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
 // An empty picture with axes; x and y turn values into pixels.
-function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, write = inPercent, margin = 24 }) {
-  const svg = document.getElementById(id), width = widths[id];
-  const box = { left: 58, right: width - margin, top: 28, bottom: height - 44 };
-  svg.replaceChildren();
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", height);
+function frame(id, { xs, ys, xLabel, yLabel, unit = 100, write = inPercent }) {
+  const height = 320, { svg, width } = emptied(id, height);
+  const box = { left: 58, right: width - 24, top: 28, bottom: height - 44 };
   const x = (v) => box.left + ((v - xs[0]) / (xs[1] - xs[0])) * (box.right - box.left);
   const y = (v) => box.bottom - ((v - ys[0]) / (ys[1] - ys[0])) * (box.bottom - box.top);
   const down = ticks(ys[0] * unit, ys[1] * unit, 5);
@@ -91,19 +98,53 @@ function marker({ svg, box }, px, py) {
 
 const roundUp = (value, step) => Math.min(1, Math.ceil(value / step - 1e-9) * step);
 
+// A curve for each model that was not chosen; those of a report have the same colours everywhere.
+function drawRivals({ svg, x, y, box }, curves) {
+  const within = (value) => Math.min(box.bottom, Math.max(box.top, y(value)));
+  curves.forEach((curve, i) => add(svg, "path", {
+    class: `rival rival-${i % 6}`, d: path(curve.map(([r, value]) => [x(r), within(value)])),
+    "stroke-dasharray": dashOf(i),
+  }));
+}
+
+const dashOf = (i) => DASHES[(i + Math.floor(i / 6)) % 6];
+
+// A line beside its name.
+function drawSwatch(svg, look, dash) {
+  svg.replaceChildren();
+  add(svg, "line", { class: look, x1: 0, x2: 30, y1: 5, y2: 5, ...dash });
+}
+
+// The line of the model itself, with a stop at each point if they are few.
+function drawOurs(svg, line) {
+  add(svg, "path", { class: "ours", d: path(line) });
+  if (line.length > 30) return;
+  for (const [cx, cy] of line) add(svg, "circle", { class: "stop", cx, cy, r: 2.5 });
+}
+
+// Ranked for prices by class, models cannot be compared by errors that cost alike.
+const rivalAccuracy = (data) => (!data.uniform ? [] : data.rivals.map(({ n, points }) => points
+  .map(([reviewed, wrong]) => [sum(reviewed), wrong])
+  .filter(([reviewed]) => reviewed < n)
+  .map(([reviewed, wrong]) => [reviewed / n, 1 - wrong / (n - reviewed)])));
+
+const rivalCosts = (data, prices) => data.rivals.map(({ n, points }) => points.map(([reviewed, , errors]) => [
+  sum(reviewed) / n, (data.batch / n) * (reviewMoments(reviewed, prices).cost + cellMoments(errors, prices).cost),
+]));
+
 function drawCurve(data, { point }) {
   const ours = data.reviewed
-    .map((reviewed, i) => [reviewed / data.n, ...data.accuracy[i]])
+    .map((reviewed, i) => [reviewed / data.n, ...(data.accuracy[i] ?? [null])])
     .filter(([, accuracy]) => accuracy !== null)
     .sort((a, b) => a[0] - b[0]);
-  const all = [...ours.map(([r, , low]) => [r, low]), ...data.rivals.flat()];
+  const rivals = rivalAccuracy(data);
   // Where few cases are decided, the band is wide and would flatten everything else.
   const floor = Math.min(1, ...ours.filter(([r]) => r <= 0.9).map(([, , low]) => low),
-    ...ours.map(([, a]) => a), ...data.rivals.flat().map(([, a]) => a));
+    ...ours.map(([, a]) => a), ...rivals.flat().map(([, a]) => a));
   const least = Math.min(0.99, Math.floor(floor * 100 - 0.2) / 100);
-  const most = Math.max(0.1, roundUp(Math.max(0, ...all.map(([r]) => r)), 0.1));
+  const most = Math.max(0.1, roundUp(Math.max(0, ...[...ours, ...rivals.flat()].map(([r]) => r)), 0.1));
   const picture = frame("curve", {
-    xs: [0, most], ys: [Math.max(0, least), 1], height: 320,
+    xs: [0, most], ys: [Math.max(0, least), 1],
     xLabel: "share of the cases sent to review", yLabel: "correct among the decided",
   });
   const { svg, x, y, box } = picture;
@@ -113,30 +154,21 @@ function drawCurve(data, { point }) {
     const lower = ours.map(([r, , low]) => [x(r), within(low)]).reverse();
     add(svg, "path", { class: "band", d: `${path([...upper, ...lower])}Z` });
   }
-  data.rivals.forEach((curve, i) => {
-    add(svg, "path", {
-      class: `rival rival-${i % 6}`, d: path(curve.map(([r, a]) => [x(r), within(a)])),
-      "stroke-dasharray": DASHES[(i + Math.floor(i / 6)) % 6],
-    });
-  });
-  add(svg, "path", { class: "ours", d: path(ours.map(([r, a]) => [x(r), y(a)])) });
-  if (ours.length <= 30) {
-    for (const [r, a] of ours) add(svg, "circle", { class: "stop", cx: x(r), cy: y(a), r: 2.5 });
-  }
-  const accuracy = data.accuracy[point][0];
-  if (accuracy !== null) marker(picture, x(data.reviewed[point] / data.n), y(accuracy));
+  drawRivals(picture, rivals);
+  drawOurs(svg, ours.map(([r, a]) => [x(r), y(a)]));
+  const accuracy = data.accuracy[point];
+  if (accuracy) marker(picture, x(data.reviewed[point] / data.n), y(accuracy[0]));
 }
 
 function drawBudget(data, { point }) {
-  const per = BATCH / data.n;
-  const { steps, curves } = data.budget;
-  const highest = Math.max(1, ...curves.map((curve) => Math.max(...curve))) * per;
+  const per = data.batch / data.n, { steps } = data;
+  const highest = Math.max(1, ...data.left.kept.map((curve) => Math.max(...curve))) * per;
   const picture = frame("budget", {
-    xs: [0, 1], ys: [0, highest * 1.05], unit: 1, write: inShort, height: 320,
+    xs: [0, 1], ys: [0, highest * 1.05], unit: 1, write: inShort,
     xLabel: "most doubtful cases reviewed", yLabel: "wrong decisions that remain, per 1,000 cases",
   });
   const { svg, x, y, box } = picture;
-  const line = curves[data.budget.curve[point]].map((left, i) => [x(steps[i] / data.n), y(left * per)]);
+  const line = atPoint(data.left, point).map((left, i) => [x(steps[i] / data.n), y(left * per)]);
   const at = x(data.reviewed[point] / data.n);
   add(svg, "rect", { class: "zone", x: box.left, y: box.top, width: at - box.left, height: box.bottom - box.top });
   add(svg, "path", { class: "errors", d: path(line) });
@@ -144,34 +176,25 @@ function drawBudget(data, { point }) {
 }
 
 function drawCost(data, { point, prices }) {
-  const per = BATCH / data.n;
+  const per = data.batch / data.n;
   const costs = data.wrong.map((_, i) => [data.reviewed[i] / data.n, pointCost(data, i, prices) * per]);
   const byHand = reviewMoments(data.counts, prices).cost * per;
   const forced = forcedMoments(data, point, prices).cost * per;
-  const highest = Math.max(byHand, forced, ...costs.map(([, cost]) => cost)) || 1;
+  const rivals = rivalCosts(data, prices);
+  const all = [byHand, forced, ...[...costs, ...rivals.flat()].map(([, cost]) => cost)];
+  const highest = Math.max(...all) || 1, lowest = Math.min(...all), above = (highest - lowest) / 4 || highest / 10;
   const picture = frame("cost", {
-    xs: [0, 1], ys: [0, highest * 1.1], unit: 1, write: inShort, height: 320,
+    xs: [0, 1], ys: [Math.max(lowest - above, 0), highest + above], unit: 1, write: inShort,
     xLabel: "share of the cases sent to review", yLabel: "cost per 1,000 cases",
   });
   const { svg, x, y, box } = picture;
-  for (const cost of [forced, byHand]) {
-    add(svg, "line", { class: "price", x1: box.left, x2: box.right, y1: y(cost), y2: y(cost) });
+  for (const [cost, cx, look] of [[forced, box.left, "price"], [byHand, box.right, "price by-hand"]]) {
+    add(svg, "line", { class: look, x1: box.left, x2: box.right, y1: y(cost), y2: y(cost) });
+    add(svg, "circle", { class: "stop", cx, cy: y(cost), r: 4 });
   }
-  add(svg, "circle", { class: "stop", cx: box.left, cy: y(forced), r: 4 });
-  add(svg, "circle", { class: "stop", cx: box.right, cy: y(byHand), r: 4 });
-  const line = [...costs].sort((a, b) => a[0] - b[0]).map(([share, cost]) => [x(share), y(cost)]);
-  add(svg, "path", { class: "ours", d: path(line) });
-  if (line.length <= 30) {
-    for (const [cx, cy] of line) add(svg, "circle", { class: "stop", cx, cy, r: 2.5 });
-  }
+  drawRivals(picture, rivals);
+  drawOurs(svg, [...costs].sort((a, b) => a[0] - b[0]).map(([part, cost]) => [x(part), y(cost)]));
   marker(picture, x(costs[point][0]), y(costs[point][1]));
-  // Labels at the right end, where the curve comes close to one line only, if there is room for both.
-  const room = Math.abs(y(forced) - y(byHand)) > 30;
-  const name = (cost, left, label) => add(svg, "text", {
-    class: "label halo", x: left ? box.left + 10 : box.right - 10, y: y(cost) - 6, "text-anchor": left ? "start" : "end",
-  }, label);
-  name(forced, !room, "every case decided");
-  name(byHand, false, "every case reviewed");
 }
 
 // A bar, its interval, and what was expected if that is known.
@@ -190,16 +213,16 @@ function drawBar(svg, x, wide, foot, { value, low, high, expected = null }, y) {
 
 // Share of errors in each tenth of the queue, and the share above which a review pays.
 function errorBars(data, { point, prices }) {
-  const bars = (i) => data.queues[i].wrong.map((cells, t) => {
+  const bars = ([cellsOf]) => cellsOf.map((cells, t) => {
     const n = data.tenthSizes[t], { n: wrong } = cellMoments(cells, prices);
     if (!n) return null;
     const [low, high] = wilson(wrong, n, data.worth, data.z);
     return { value: wrong / n, low, high: Math.min(high, 1) };
   });
   const line = reviewWorth(data, point, twoPrices(data, prices));
-  const all = data.queues.flatMap((_, i) => bars(i)).filter(Boolean);
+  const all = data.queue.kept.flatMap(bars).filter(Boolean);
   return {
-    bars: bars(data.queue[point]), lines: data.tenthSizes.map(() => line),
+    bars: bars(atPoint(data.queue, point)), lines: data.tenthSizes.map(() => line),
     top: roundUp(Math.max(0.55, line, ...all.map((bar) => bar.high)), 0.05), yLabel: "wrong, if decided",
   };
 }
@@ -212,7 +235,7 @@ function moneyBars(data, { point, prices }) {
     const half = data.z * Math.sqrt(Math.max(decided.square / n - cost * cost, 0) / (n * data.worth));
     return { value: cost, low: Math.max(cost - half, 0), high: cost + half, expected };
   });
-  const firsts = data.queues.map((_, i) => data.queue.indexOf(i)); // a point of each queue
+  const firsts = data.queue.kept.map((_, i) => data.queue.of.indexOf(i)); // a point of each queue
   const all = firsts.flatMap(bars).filter(Boolean);
   const lines = tenthCosts(data, point, prices).map((tenth) => (tenth ? tenth.review : null));
   const top = Math.max(...lines, ...all.map((bar) => Math.max(bar.high, bar.expected ?? 0)));
@@ -222,7 +245,7 @@ function moneyBars(data, { point, prices }) {
 function drawTenths(data, setting) {
   const { bars, lines, top, ...rest } = (inMoney(data, setting.prices) ? moneyBars : errorBars)(data, setting);
   const { svg, x, y, box } = frame("tenths", {
-    xs: [0, 1], ys: [0, top], height: 320, xLabel: "cases, from the most to the least doubtful", ...rest,
+    xs: [0, 1], ys: [0, top], xLabel: "cases, from the most to the least doubtful", ...rest,
   });
   const edge = x(data.reviewed[setting.point] / data.n);
   add(svg, "rect", { class: "zone", x: box.left, y: box.top, width: edge - box.left, height: box.bottom - box.top });
@@ -241,14 +264,9 @@ function drawTenths(data, setting) {
 
 // What becomes of each true class, where there is no score to draw.
 function drawClasses(data, { point }) {
-  const svg = document.getElementById("classes");
-  if (!svg) return;
-  const width = widths.classes, row = 40, last = data.prices[0].length - 1;
-  const height = data.classes.length * row + 4;
-  svg.replaceChildren();
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", height);
+  if (!document.getElementById("classes")) return;
+  const row = 40, last = data.prices[0].length - 1;
+  const { svg, width } = emptied("classes", data.classes.length * row + 4);
   data.matrix[point].forEach((counts, k) => {
     const n = sum(counts), top = k * row + 20;
     const parts = { right: 0, wrong: 0, review: 0 };
@@ -270,14 +288,10 @@ function drawClasses(data, { point }) {
 function drawScores(data, { point }) {
   const found = data.histogram;
   if (!found) return;
-  const svg = document.getElementById("scores"), width = widths.scores;
-  const row = data.classes.length > 4 ? 64 : 84, gap = 26;
-  const box = { left: 12, right: width - 12, top: 4 };
-  const height = box.top + data.classes.length * (row + gap) + 44;
-  svg.replaceChildren();
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", height);
+  const row = data.classes.length > 4 ? 64 : 84, gap = 26, top = 4;
+  const height = top + data.classes.length * (row + gap) + 44;
+  const { svg, width } = emptied("scores", height);
+  const box = { left: 12, right: width - 12, top };
   const hatch = add(add(svg, "defs", {}), "pattern", {
     id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)",
   });
@@ -289,11 +303,11 @@ function drawScores(data, { point }) {
   for (const [from, to] of found.bands[point]) {
     add(svg, "rect", { class: "zone", x: x(from), y: box.top, width: x(to) - x(from), height: bottom - box.top });
   }
-  const totals = found.total[found.total.length > 1 ? point : 0];
+  const totals = atPoint(found.total, point);
   data.classes.forEach((label, k) => {
     const foot = box.top + (k + 1) * (row + gap);
     // One scale for a class at all points, so that bars do not jump.
-    const highest = Math.max(1, ...found.total.map((cells) => Math.max(...cells[k])));
+    const highest = Math.max(1, ...found.total.kept.map((cells) => Math.max(...cells[k])));
     totals[k].forEach((count, b) => {
       const reviewed = found.reviewed[point][k][b];
       const left = x(found.edges[b]) + 0.5, wide = Math.max(0.5, x(found.edges[b + 1]) - left - 0.5);

@@ -1,23 +1,27 @@
-// Prices, and what the counts of a point cost.  The functions have the same names as in _prices.py and
-// compute in the same order, so that both find the same amounts.  Prices are a matrix with a row for
-// each true class and a column for each decision and, last, for the review.
-
-const LEAST_PRICE = 1e-6;
-const HIGHEST_PRICE = 1e9;
+// What the counts of a point cost.  Prices are a matrix with a row for each true class and a column for
+// each decision and, last, for the review.
 
 const rightColumn = (data, k) => (data.wide ? k : 0);
+
+// The prices of the wrong decisions for a class.
+const errorPrices = (data, row, k) => row.slice(0, -1).filter((_, c) => c !== rightColumn(data, k));
 
 // The prices of an error and of a review for all classes, as a matrix.
 const uniformPrices = (data, error, review) => data.prices.map((row, k) => row.map((_, c) =>
   (c === row.length - 1 ? review : c === rightColumn(data, k) ? 0 : error)));
 
+// The prices of an error and of a review, if they are the same for all classes.
 function twoPrices(data, prices) {
-  const last = prices[0].length - 1;
-  const [error, review] = [prices[0][1], prices[0][last]];
-  const alike = prices.every((row, k) => row.every((price, c) =>
-    (c === last ? price === review : price === error || c === rightColumn(data, k))));
+  const review = prices[0].at(-1), [error] = errorPrices(data, prices[0], 0);
+  const alike = prices.every((row, k) =>
+    row.at(-1) === review && errorPrices(data, row, k).every((price) => price === error));
   return alike ? [error, review] : null;
 }
+
+// The means over the classes, in a few digits.
+const meanPrices = (data, prices) =>
+  [prices.flatMap((row, k) => errorPrices(data, row, k)), prices.map((row) => row.at(-1))]
+    .map((all) => Number((sum(all) / all.length).toPrecision(3)));
 
 const highestError = (prices) => Math.max(...prices.map((row) => Math.max(...row.slice(0, -1))));
 
@@ -27,8 +31,33 @@ function addCases(total, count, price) {
   total.n += count;
   total.cost += count * price;
   total.square += count * price * price;
+  return total;
 }
 
+// Cases, costs and squared costs of wrong decisions, listed as class, column and number.
+function cellMoments(cells, prices) {
+  const total = nothing();
+  for (let i = 0; i < cells.length; i += 3) addCases(total, cells[i + 2], prices[cells[i]][cells[i + 1]]);
+  return total;
+}
+
+// The same if so many cases of each class are reviewed.
+const reviewMoments = (classes, prices) =>
+  classes.reduce((total, count, k) => addCases(total, count, prices[k].at(-1)), nothing());
+
+// The same if every case were decided wrongly, in each wrong way as often.
+function errorMoments(data, prices) {
+  const total = nothing();
+  prices.forEach((row, k) => {
+    const wrong = errorPrices(data, row, k);
+    for (const price of wrong) addCases(total, data.counts[k] / wrong.length, price);
+  });
+  return total;
+}
+
+const forcedMoments = (data, point, prices) => cellMoments(atPoint(data.forced, point), prices);
+
+// The same of the wrong decisions and of the reviews at a point.
 function moments(data, point, prices) {
   const last = prices[0].length - 1, wrong = nothing(), reviewed = nothing();
   data.matrix[point].forEach((row, k) => row.forEach((count, o) => {
@@ -39,51 +68,37 @@ function moments(data, point, prices) {
   return [data.errors ? cellMoments(data.errors[point], prices) : wrong, reviewed];
 }
 
-function cellMoments(cells, prices) {
-  const total = nothing();
-  for (let i = 0; i < cells.length; i += 3) addCases(total, cells[i + 2], prices[cells[i]][cells[i + 1]]);
-  return total;
-}
+const perBatchUnits = (data, cost, places) => toUnits((data.batch * cost) / data.n, places);
 
-function reviewMoments(classes, prices) {
-  const total = nothing();
-  classes.forEach((count, k) => addCases(total, count, prices[k][prices[k].length - 1]));
-  return total;
+// Costs of the wrong decisions, of the reviews and of both, per 1,000 cases, so that they add up.
+function pointUnits(data, point, prices, places) {
+  const [wrong, review] = moments(data, point, prices).map(({ cost }) => perBatchUnits(data, cost, places));
+  return { wrong, review, total: wrong + review };
 }
-
-function errorMoments(data, prices) {
-  const total = nothing();
-  prices.forEach((row, k) => row.slice(0, -1).forEach((price, c) => {
-    if (c !== rightColumn(data, k)) addCases(total, data.counts[k] / (row.length - 2), price);
-  }));
-  return total;
-}
-
-const forcedMoments = (data, point, prices) => cellMoments(data.forced.cells[data.forced.of[point]], prices);
 
 function pointCost(data, point, prices) {
   const [wrong, reviewed] = moments(data, point, prices);
   return wrong.cost + reviewed.cost;
 }
 
-function firstLeast(values) {
-  let best = 0;
-  values.forEach((value, i) => { if (value < values[best]) best = i; });
-  return best;
-}
+const firstLeast = (values) => values.reduce((best, value, i) => (value < values[best] ? i : best), 0);
 
 const cheapest = (data, prices) => firstLeast(data.wrong.map((_, point) => pointCost(data, point, prices)));
 
-// A refit belongs to one price of a review: take the closest.  A share of the ranking does not, and
-// prices by class are no such price: take the cheapest.
+// Where the slider goes when prices are given.  A refit belongs to one price of a review: take the
+// closest.  A share of the ranking does not, and prices by class are no such price: take the cheapest.
 function bestPoint(data, prices) {
   const two = twoPrices(data, prices);
   if (!two || data.axis !== "reject_cost") return cheapest(data, prices);
   return firstLeast(data.costs.map((cost) => Math.abs(cost - two[1] / two[0])));
 }
 
+// Probability of an error above which a review pays.
 const reviewWorth = (data, point, two) =>
   data.axis === "reject_cost" ? data.costs[point] : two[1] / two[0];
+
+// Whether the points are cuts in a ranking by what a review is worth.
+const byWorth = (data) => data.cuts[0] !== null;
 
 // How many times those given the prices of errors are; null if classes differ in this.
 function scaleOf(data, prices) {
@@ -100,26 +115,26 @@ function scaleOf(data, prices) {
   return scale;
 }
 
+// Whether a classifier that decides by prices only moves its cut at these.
 function sameRanking(data, prices) {
   const scale = scaleOf(data, prices);
   if (scale === null) return false;
-  const last = prices[0].length - 1;
-  const added = prices.map((row, k) => row[last] - scale * data.prices[k][last]);
+  const added = prices.map((row, k) => row.at(-1) - scale * data.prices[k].at(-1));
   return Math.max(...added) - Math.min(...added) <= 1e-9 * highestError(prices);
 }
 
-const inMoney = (data, prices) => data.expected !== null || twoPrices(data, prices) === null;
+// Whether the queue is shown in money, not in errors.
+const inMoney = (data, prices) => byWorth(data) || twoPrices(data, prices) === null;
 
 // For each tenth of the queue: mean cost of deciding a case, of a review, and as expected.
 function tenthCosts(data, point, prices) {
-  const queue = data.queues[data.queue[point]], scale = scaleOf(data, prices);
+  const [wrong, classes, expected] = atPoint(data.queue, point), scale = scaleOf(data, prices);
   return data.tenthSizes.map((n, t) => {
     if (!n) return null;
-    const decided = cellMoments(queue.wrong[t], prices);
-    const known = queue.expected !== null && scale !== null;
+    const decided = cellMoments(wrong[t], prices);
     return {
-      n, decided, cost: decided.cost / n, review: reviewMoments(queue.classes[t], prices).cost / n,
-      expected: known ? (scale * queue.expected[t]) / n : null,
+      n, decided, cost: decided.cost / n, review: reviewMoments(classes[t], prices).cost / n,
+      expected: expected !== null && scale !== null ? (scale * expected[t]) / n : null,
     };
   });
 }

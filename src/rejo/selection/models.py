@@ -40,7 +40,7 @@ from rejo.baselines import (
 from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
 from rejo.decisions import uniform_prices
 from rejo.estimators import encode_classes
-from rejo.metrics import Interval, tally
+from rejo.metrics import Interval
 from rejo.prices import reject_cost_of
 from rejo.selection.expected import independent_cases, mean_cost
 from rejo.selection.folds import (
@@ -162,29 +162,6 @@ class Choice:
         notes += [f"Left out: {name} ({reason})" for name, reason in self.left_out.items()]
         title = f"Choice of a model on {self.n_cases:,} cases, {self.n_folds} folds"
         return table_html(title, columns, notes=notes)
-
-    def rival_curves(self, reject_costs: Iterable[float] | None = None) -> list[dict[str, Any]]:
-        """Rates of the models that were not chosen, as rows for a report or a picture.
-
-        By default the reject costs are 0.02, 0.06, and so on, as far as a review may pay.
-        """
-        rows = []
-        for entry in self.tried:
-            cases = entry.cases
-            if cases is None or entry.name == self.name:
-                continue
-            K, label = len(cases.classes), METHODS[entry.name].label
-            costs = np.arange(0.02, 1 - 1 / K, 0.04) if reject_costs is None else reject_costs
-            for cost in map(float, costs):
-                point = cases.at_prices(uniform_prices(K, cost))
-                rates = tally(point.decision, point.y, fold=point.fold)
-                rows += [
-                    {"method": label, "reject_cost": cost, "fold": f, "R": float(R), "E": float(E)}
-                    for f, (R, E) in enumerate(
-                        zip(rates.rejection_rate, rates.error_rate, strict=True)
-                    )
-                ]
-        return rows
 
 
 @described
