@@ -27,7 +27,7 @@ from rejo.estimators import NOVEL, judge
 from rejo.metrics import log_loss
 from rejo.selection import cross_fit
 from rejo.selection.out_of_fold import (
-    best_point,
+    best_points,
     chance_wrong,
     every_cut,
     in_order,
@@ -185,9 +185,8 @@ def test_posteriors_at_the_points_of_a_grid_are_those_of_single_fits(data, estim
     splits = list(StratifiedKFold(3).split(X, y))
     grid = [{name: value} for value in values]
     found = judge_folds(estimator, X, y, splits, grid=grid, posteriors=True)
-    assert best_point([one for (one,) in found]) == np.argmin(
-        [log_loss(one.y, one.p, classes=[0, 1]) for (one,) in found]
-    )
+    losses = [log_loss(one.y, one.p, classes=[0, 1]) for (one,) in found]
+    assert best_points(found, [None]) == [np.argmin(losses)]
     for point, (cases,) in zip(grid, found, strict=True):
         alone = clone(estimator).set_params(**point)
         wanted = cross_val_predict(alone, X, y, cv=splits, method="predict_proba")
