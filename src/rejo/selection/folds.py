@@ -281,16 +281,6 @@ def early_parameters(estimator: Any, point: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in point.items() if not f"{name}__".startswith(last)}
 
 
-def prepare_fold(
-    estimator: Any, points: Sequence[Mapping[str, Any]], X: Any, y: Any,
-    sample_weight: Floats | None, train: Indices, test: Indices,
-) -> Iterator[tuple[list[int], Fold]]:  # fmt: skip
-    """Yield the points of a grid that share the steps before the last, and the split after them."""
-    for which in alike([early_parameters(estimator, point) for point in points]):
-        model = candidate(estimator, points[which[0]])
-        yield which, make_fold(model, X, y, sample_weight, train, test)
-
-
 def fit_path(estimator: Any, costs: Sequence[float] | None, fold: Fold) -> Iterator[Any]:
     """Fit the last step of ``estimator`` on the training part, once for each reject cost."""
     X, y, weight = fold.X_train, fold.y_train, fold.weight

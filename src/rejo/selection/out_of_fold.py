@@ -46,11 +46,12 @@ from rejo.selection.folds import (
     by_posteriors,
     candidate,
     check_rejects,
+    early_parameters,
     fit_path,
     known_classes,
     last_name,
     last_step,
-    prepare_fold,
+    make_fold,
 )
 
 NEAR = 1e-9  # doubts that differ by less than this share of the highest price are equal: no cut
@@ -491,9 +492,11 @@ def _judge_split(
     estimator: Any, grid: Sequence[Point], costs: Sequence[float] | None, posteriors: bool, X: Any,
     y: Any, weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
 ) -> list[list[OutOfFold]]:  # fmt: skip
+    """Judge a test part at each point; those that share the steps before the last, together."""
     found: list[Any] = [None] * len(grid)
-    for which, fold in prepare_fold(estimator, grid, X, y, weight, train, test):
+    for which in alike([early_parameters(estimator, point) for point in grid]):
         points = [grid[i] for i in which]
+        fold = make_fold(candidate(estimator, points[0]), X, y, weight, train, test)
         cases = judge_fold(estimator, points, fold, classes, costs=costs, posteriors=posteriors)
         for i, of_point in zip(which, cases, strict=True):
             found[i] = of_point

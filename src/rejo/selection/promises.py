@@ -40,7 +40,7 @@ from rejo.metrics import (
     mean_upper_bound,
     wilson_limits,
 )
-from rejo.selection.limits import Limit, count_limit, is_missing, members, name_limits
+from rejo.selection.limits import RATES, Limit, count_limit, is_missing, members, name_limits
 from rejo.selection.out_of_fold import OutOfFold
 
 SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
@@ -153,20 +153,13 @@ class Guarantee(NamedTuple):
 
     def _check_state(self) -> None:
         """The name of a rate, shares or a cost, counts, and what it is about."""
-        rates = one_of("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost")
-        check_fields(self, rate=rates)
+        check_fields(self, rate=one_of(*RATES))
         share = number() if self.rate == "mean_cost" else number(0.0, 1.0)
         check_fields(
-            self,
-            bound=share,
-            target=maybe(share),
-            confidence=number(1e-9, 1 - 1e-15),
-            n_cases=count(0, 1 << 53),
-            n_candidates=count(1),
-            by=one_of(None, "class", "decision", "group"),
-            value=maybe(text()),
-            rests_on=one_of(*ASSUMPTIONS),
-        )
+            self, bound=share, target=maybe(share), confidence=number(1e-9, 1 - 1e-15),
+            n_cases=count(0, 1 << 53), n_candidates=count(1), value=maybe(text()),
+            by=one_of(None, "class", "decision", "group"), rests_on=one_of(*ASSUMPTIONS),
+        )  # fmt: skip
         require((self.by is None) == (self.value is None), self, "it does not say what it is about")
 
 
@@ -193,7 +186,14 @@ def hold_out(
     else:
         last = np.full(len(names), -1)
         np.maximum.at(last, group, np.asarray(time))
-        _, held = _latest(last, size)
+        since = np.sort(last)[min(len(last) - 1, int(np.ceil((1 - size) * len(last))))]
+        late = last >= since  # those of one moment stay together
+        if late.all():
+            raise ValueError(
+                "time leaves no earlier cases to learn from: too many have the first value. Give a "
+                "finer time, or lower calibration_size."
+            )
+        held = np.flatnonzero(late)
     rows = np.flatnonzero(np.isin(group, held))
     return np.flatnonzero(~np.isin(group, held)), rng.permutation(rows)
 
@@ -206,19 +206,6 @@ def held_out_share(n: float) -> float:
 def one_each(together: Any) -> Indices:
     """The first case of each group, of cases in random order."""
     return np.sort(np.unique(together, return_index=True)[1])
-
-
-def _latest(time: Indices, size: float) -> tuple[Indices, Indices]:
-    """The earlier and the later cases; those of one moment stay together."""
-    ordered = np.sort(time)
-    since = ordered[min(len(time) - 1, int(np.ceil((1 - size) * len(time))))]
-    late = time >= since
-    if late.all():
-        raise ValueError(
-            "time leaves no earlier cases to learn from: too many have the first value. Give a "
-            "finer time, or lower calibration_size."
-        )
-    return np.flatnonzero(~late), np.flatnonzero(late)
 
 
 def order_in_time(time: Any, n: int) -> Indices | None:
