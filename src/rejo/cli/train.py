@@ -272,7 +272,7 @@ def _result(
 
 def describe_choice(choice: Any) -> str:
     """Say which model was chosen, from which others, and how far apart they were."""
-    how = f"{choice.n_folds}-fold cross-validation of {choice.n_cases:,} cases"
+    how = f"{choice.n_folds}-fold cross-validation of {len(choice.y):,} cases"
     if len(choice.tried) == 1:
         lines = [f"Model: {choice.name}, tuned by {how}."]
         return "\n".join(lines + [f"  {line}" for line in _compared(choice)])

@@ -133,23 +133,16 @@ class Choice:
         model = clone(self.chosen.model)
         if len(self.prices) == 1 and self.chosen.cases is None:
             model.set_params(reject_cost=reject_cost_of(self.prices[0]))
-        return Pipeline([("prepare", clone(self.prepare)), ("model", clone(model))])
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases."""
-        return len(self.y)
+        return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
 
     @property
     def baselines(self) -> dict[str, float]:
         """Mean cost of a case if all are reviewed and, with posteriors, if all are decided."""
-        found = {"reviewing every case": np.mean([L[self.y, -1] for L in self.prices])}
+        found = {"reviewing every case": float(np.mean([L[self.y, -1] for L in self.prices]))}
         if (cases := self.chosen.cases) is not None:
-            everything = [
-                mean_cost(cases.at_prices(L).all_decided(), L).estimate for L in self.prices
-            ]
-            found["deciding every case"] = np.mean(everything)
-        return {way: float(cost) for way, cost in found.items()}
+            decided = [mean_cost(cases.at_prices(L).all_decided(), L) for L in self.prices]
+            found["deciding every case"] = float(np.mean([cost.estimate for cost in decided]))
+        return found
 
     def _repr_html_(self) -> str:
         columns = {
@@ -160,7 +153,7 @@ class Choice:
         }
         notes = [f"{way}: {cost:.4g}" for way, cost in self.baselines.items()]
         notes += [f"Left out: {name} ({reason})" for name, reason in self.left_out.items()]
-        title = f"Choice of a model on {self.n_cases:,} cases, {self.n_folds} folds"
+        title = f"Choice of a model on {len(self.y):,} cases, {self.n_folds} folds"
         return table_html(title, columns, notes=notes)
 
     def rival_curves(self, reject_costs: Iterable[float] | None = None) -> list[dict[str, Any]]:
@@ -177,12 +170,11 @@ class Choice:
             costs = np.arange(0.02, 1 - 1 / K, 0.04) if reject_costs is None else reject_costs
             for cost in map(float, costs):
                 point = cases.at_prices(uniform_prices(K, cost))
-                rates = tally(point.decision, point.y, fold=point.fold)
+                found = tally(point.decision, point.y, fold=point.fold)
+                rates = zip(found.rejection_rate.tolist(), found.error_rate.tolist(), strict=True)
                 rows += [
-                    {"method": label, "reject_cost": cost, "fold": f, "R": float(R), "E": float(E)}
-                    for f, (R, E) in enumerate(
-                        zip(rates.rejection_rate, rates.error_rate, strict=True)
-                    )
+                    {"method": label, "reject_cost": cost, "fold": f, "R": R, "E": E}
+                    for f, (R, E) in enumerate(rates)
                 ]
         return rows
 
@@ -346,17 +338,17 @@ def _tried(
     """Calibrate the posteriors of each model, blend them, and say what each costs."""
     y, n = race.k, len(race.k)
     prior = PRIOR * n / size
-    tuned = {runner.name: runner.tuned() for runner in runners}
-    times = {runner.name: runner.seconds(n) for runner in runners}
-    best = {runner.name: runner.best for runner in runners}
+    tuned = {r.name: clone(r.model).set_params(**r.best) for r in runners}
+    times = {r.name: r.seconds(n) for r in runners}
+    best = {r.name: r.best for r in runners}
     parts: dict[str, Any] = {r.name: r.points_at[0].p for r in runners if r.by_posteriors}
     found = []
     for runner in runners:
         if not runner.by_posteriors:
             points = [replace(point, **about) for point in runner.points_at]
             cost = _mean([mean_cost(p, L, size) for p, L in zip(points, race.prices, strict=True)])
-            name, own = runner.name, tuned[runner.name]
-            found.append(Tried(name, own, best[name], {}, None, None, cost, times[name]))
+            name = runner.name
+            found.append(Tried(name, tuned[name], best[name], {}, None, None, cost, times[name]))
     members_of = {name: {name: p} for name, p in parts.items()}
     if blends and len(parts) >= least:
         members_of["blend"] = parts
@@ -441,10 +433,6 @@ class Runner:
     def by_posteriors(self) -> bool:
         """Whether it is run for its posteriors, not for its decisions."""
         return self.method.blended
-
-    def tuned(self) -> Any:
-        """Return the model at its best point, unfitted."""
-        return clone(self.model).set_params(**self.best)
 
     @property
     def n_fits(self) -> int:

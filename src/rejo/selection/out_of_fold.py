@@ -378,7 +378,8 @@ def judge_with(model: Any, X: Any, classes: NDArray[Any], *, posteriors: bool) -
     if not posteriors:
         return among(look(model, X), classes)
     last, Z = final_step(model, X)
-    return with_classes(last.predict_proba(Z), last.classes_, classes, novel_cases(last, Z))
+    novel = np.asarray(last.novel_mask(Z)) if hasattr(last, "novel_mask") else None
+    return with_classes(last.predict_proba(Z), last.classes_, classes, novel)
 
 
 def with_classes(
@@ -578,12 +579,6 @@ def _shared_parameter(estimator: Any) -> str:
 def _rounds_of(booster: Any) -> str:
     """Name of its parameter for the number of rounds."""
     return "max_iter" if "max_iter" in booster.get_params(deep=False) else "n_estimators"
-
-
-def novel_cases(model: Any, X: Any) -> Mask | None:
-    """Which cases (n,) a fitted model finds unlike its training; None without a detector."""
-    last, Z = final_step(model, X)
-    return np.asarray(last.novel_mask(Z)) if hasattr(last, "novel_mask") else None
 
 
 def _judge_machines(

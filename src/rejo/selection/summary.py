@@ -344,12 +344,9 @@ def judge_limits(
     for limit in limits:
         proof = promised.get((limit.rate, limit.by, limit.name))
         level = LEVEL / alike[limit.parameter]
-        if limit.rate == "mean_cost":
-            paid = model.prices_[y, decision]
-            found.append(_judge_mean(limit, paid, worth, level, proof))
-            continue
         of = _members(limit, decision, y, classes, group)
-        found.append(_judge_rate(limit, decision[of], y[of], column, worth, level, proof))
+        some = decision[of], y[of]
+        found.append(_judge_limit(limit, *some, model.prices_, column, worth, level, proof))
     if model.prices_ is not None:
         found.append(_judge_costs(model, decision, forced, y, worth))
     return found
@@ -365,68 +362,51 @@ def _members(
     return (y if limit.by == "class" else decision) == list(classes).index(str(limit.name))
 
 
-def _judge_rate(
-    limit: Limit, decision: Indices, y: Indices, column: str, worth: float, level: float,
-    proof: Guarantee | None,
-) -> Verdict:  # fmt: skip
-    counts, most = tally(decision, y), float(limit.most or 0.0)
-    reviews, accepted = limit.rate == "rejection_rate", limit.rate == "accepted_error_rate"
-    bad = int(counts.rejected if reviews else counts.wrong)
-    of = int(counts.decided if accepted else counts.total)
-    who = {"class": "Class", "decision": "Decisions for", "group": column}.get(str(limit.by), "")
-    who = "" if limit.name is None else f"{who} {limit.name!r}: "
-    cases = "decisions" if limit.by == "decision" else "decided cases" if accepted else "cases"
-    asked = f"{who}at most {short(most)} {_how(proof)}"
-    asked = asked[0].upper() + asked[1:]
-    if of == 0:
-        return _verdict(limit, np.nan, 1.0, OPEN, f"{asked}; there are no such {cases} here.")
-    went = "went to review" if reviews else "are wrong"
-    seen = f"{asked}, and {bad:,} of {of:,} {cases} {went} ({percent(bad / of)})"
-    p = excess_probability(bad * worth, of * worth, most)
-    kept = bad <= most * of + 1e-9
-    found = _conclude(limit, bad / of, kept, p, level, seen, proof)
-    if kept and limit.parameter == "max_error":
-        independent = max(round(of * worth), 1)
-        upper = binomial_upper_bound(min(round(bad * worth), independent), independent)
-        if upper > VAGUE * most:
-            more = f" So few cases show little: the true rate may be up to {percent(upper)}."
-            return found._replace(sentence=found.sentence + more)
-    return found
-
-
-def _judge_mean(
-    limit: Limit, paid: Floats, worth: float, level: float, proof: Guarantee | None
-) -> Verdict:
-    mean, most = float(paid.mean()), float(limit.most or 0.0)
-    seen = f"At most {amount(most, 4)} {_how(proof)}, and a case cost {amount(mean, 4)} on average"
-    p = mean_excess_probability(paid - most, worth * len(paid))
-    return _conclude(limit, mean, mean <= most, p, level, seen, proof)
-
-
-def _how(proof: Guarantee | None) -> str:
-    return "asked for" if proof is None else f"promised with {short(proof.confidence)} confidence"
-
-
-def _conclude(
-    limit: Limit, seen: float, kept: bool, p: float, level: float, said: str,
-    proof: Guarantee | None,
+def _judge_limit(
+    limit: Limit, decision: Indices, y: Indices, prices: Floats | None, column: str, worth: float,
+    level: float, proof: Guarantee | None,
 ) -> Verdict:  # fmt: skip
     """A promise is about the true rate: only an excess beyond chance contradicts it."""
-    if kept:
-        return _verdict(limit, seen, p, MET, f"{said}: kept.")
-    verdict, chance = (WITHIN, "within") if p >= level else (BEYOND, "beyond")
-    broken = "contradicted" if verdict == BEYOND else "not contradicted"
-    word = "exceeded" if proof is None else f"{broken}, exceeded"
-    said = f"{said}: {word} {chance} chance"
-    if limit.rate != "mean_cost":
+    most, excess, vague = float(limit.most or 0.0), "", ""
+    how = "asked for" if proof is None else f"promised with {short(proof.confidence)} confidence"
+
+    def verdict(seen: float, p: float, found: str, said: str) -> Verdict:
+        return Verdict(limit.parameter, limit.most, seen, p, found, said, limit.by, limit.name)
+
+    if limit.rate == "mean_cost":
+        assert prices is not None
+        paid = prices[y, decision]
+        seen = float(paid.mean())
+        said = f"At most {amount(most, 4)} {how}, and a case cost {amount(seen, 4)} on average"
+        kept, p = seen <= most, mean_excess_probability(paid - most, worth * len(paid))
+    else:
+        counts = tally(decision, y)
+        reviews, accepted = limit.rate == "rejection_rate", limit.rate == "accepted_error_rate"
+        bad = int(counts.rejected if reviews else counts.wrong)
+        n = int(counts.decided if accepted else counts.total)
+        whose = {"class": "Class", "decision": "Decisions for", "group": column}
+        who = "" if limit.by is None else f"{whose[limit.by]} {limit.name!r}: "
+        cases = "decisions" if limit.by == "decision" else "decided cases" if accepted else "cases"
+        said = f"{who}at most {short(most)} {how}"
+        said = said[0].upper() + said[1:]
+        if n == 0:
+            return verdict(np.nan, 1.0, OPEN, f"{said}; there are no such {cases} here.")
+        seen = bad / n
+        went = "went to review" if reviews else "are wrong"
+        said += f", and {bad:,} of {n:,} {cases} {went} ({percent(seen)})"
+        kept, p = bad <= most * n + 1e-9, excess_probability(bad * worth, n * worth, most)
         often = "fewer than 0.1 %" if p < 0.001 else f"{100 * p:.2g} %"
-        true = short(float(limit.most or 0.0))
-        said += f" (at a true {true}, {often} of batches would have as many)"
-    return _verdict(limit, seen, p, verdict, f"{said}.")
-
-
-def _verdict(limit: Limit, seen: float, p: float, verdict: str, said: str) -> Verdict:
-    return Verdict(limit.parameter, limit.most, seen, p, verdict, said, limit.by, limit.name)
+        excess = f" (at a true {short(most)}, {often} of batches would have as many)"
+        size = max(round(n * worth), 1)
+        upper = binomial_upper_bound(min(round(bad * worth), size), size)
+        if limit.parameter == "max_error" and upper > VAGUE * most:
+            vague = f" So few cases show little: the true rate may be up to {percent(upper)}."
+    if kept:
+        return verdict(seen, p, MET, f"{said}: kept.{vague}")
+    beyond = p < level
+    broken = "" if proof is None else "contradicted, " if beyond else "not contradicted, "
+    said = f"{said}: {broken}exceeded {'beyond' if beyond else 'within'} chance{excess}."
+    return verdict(seen, p, BEYOND if beyond else WITHIN, said)
 
 
 def _judge_costs(
