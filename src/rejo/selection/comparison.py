@@ -199,11 +199,9 @@ def compare(
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     done = progress(parallel(cells), len(cells), "compare", show=verbose)
     order = {name: i for i, name in enumerate([*methods, REVIEW_ALL, DECIDE_ALL])}
-    rows, forced = [], list[Row]()
-    for cell in done:
-        rows += [row for row, _ in cell]
-        forced += [row for _, row in cell]
-    baselines = _baselines(forced, list(methods), settings, splits, k)
+    pairs = [pair for cell in done for pair in cell]
+    rows = [row for row, _ in pairs]
+    baselines = _baselines([row for _, row in pairs], list(methods), settings, splits, k)
     for found in (rows, baselines):
         found.sort(key=lambda row: (order[row["method"]], row["reject_cost"] or 0, row["fold"]))
     prices = settings[0].prices if cost_of is not None else None
@@ -366,14 +364,13 @@ def _unable(
     methods: Mapping[str, Any], settings: list[PricePoint], classes: NDArray[Any]
 ) -> dict[str, str]:
     """Methods that cannot be trained for all of the prices, and why."""
-    unable = {}
-    for name, estimator in methods.items():
-        for setting in settings:
-            if _price_parameters(estimator, setting, classes) is None:
-                w = setting.reject_cost
-                what = "these prices" if setting.priced or w is None else f"a reject cost of {w:g}"
-                unable[name] = f"cannot be trained for {what}"
-    return unable
+    return {
+        name: "cannot be trained for "
+        + ("these prices" if one.priced else f"a reject cost of {one.reject_cost:g}")
+        for name, estimator in methods.items()
+        for one in settings
+        if _price_parameters(estimator, one, classes) is None
+    }
 
 
 def _price_parameters(
@@ -468,11 +465,10 @@ def _check_methods(estimators: Any) -> dict[str, Any]:
     if isinstance(estimators, Mapping):
         methods = dict(estimators)
     else:
-        given = estimators if isinstance(estimators, Sequence) else [estimators]
-        names = [type(estimator).__name__ for estimator in given]
         methods = {}
-        for i, (name, estimator) in enumerate(zip(names, given, strict=True)):
-            number = names[: i + 1].count(name)
+        for estimator in estimators if isinstance(estimators, Sequence) else [estimators]:
+            name = type(estimator).__name__
+            number = 1 + sum(type(other).__name__ == name for other in methods.values())
             methods[name if number == 1 else f"{name} {number}"] = estimator
     if not methods:
         raise ValueError("estimators is empty: give at least one, such as {'SVM': RejoSVC()}.")

@@ -151,11 +151,11 @@ def ranked_at(cases: OutOfFold, prices: Floats) -> OutOfFold:
 class RejectClassifierCV(OperatingPoint):
     """Find the operating point, and the model, for a target such as a review budget.
 
-    A classifier that decides by posteriors and prices is cross-fitted once.  The cases are ranked
-    by what a review of them is worth, and the target is a cut in this ranking: a budget is met to
-    within one case.  Other learners are fitted at each of ``reject_costs``, and the one that meets
-    the target best then reviews a few more cases, or fewer, along its own ranking.  At the end the
-    model is fitted on all cases.  Several limits all hold at the same operating point.
+    A classifier that decides by posteriors is cross-fitted once.  The cases are ranked by what a
+    review of them is worth, and the target is a cut in this ranking: a budget is met to within one
+    case.  Other learners are fitted at each of ``reject_costs``, and the one that meets the target
+    best then reviews more cases, or fewer, along its own ranking.  The model is fitted on all
+    cases.  Several limits all hold at the same operating point.
 
     Estimates are not guarantees; for a guarantee, give a ``confidence``.  Some of the cases are
     then held out, and a candidate is accepted only if these cases prove that it keeps all limits,
@@ -237,23 +237,20 @@ class RejectClassifierCV(OperatingPoint):
         The fitted classifier; it answers all methods.
     reject_cost_ : float
         Price of a review, where an error costs 1, at which the model decides: as given, or to
-        which the cut amounts (of the mean prices, if they differ between classes).  If a cut
-        reviews every case it is 0 or less, and if it reviews none it may be 1 or more.
+        which the cut amounts (of the mean prices, if they differ between classes).
     prices_ : ndarray of shape (n_classes, n_classes + 1) or None
         The prices that were given, as in :mod:`rejo.decisions`.
     cut_ : float or None
-        What a review must at least be worth, at ``prices_``, or at a price of 1 for an error and 0
-        for a review if none were given.  ``None`` for a learner that is trained for one reject
-        cost.
+        What a review must at least be worth, at ``prices_``, or if none were given where an error
+        costs 1 and a review 0.  ``None`` for a learner that is trained for one reject cost.
     best_params_, curve_params_ : dict, list of dict
         The parameters chosen from the grid; by boundaries, those for each of ``reject_costs``.
     limits_ : list of Limit
         What was asked for: a ``rate``, of whom, and the ``most`` that it may be.  Empty if prices
         alone are the target.
     rates_ : tuple of two floats
-        Estimated shares of rejections and of errors, both of all cases, out of fold.  With
-        ``max_error``, errors are read from a smooth curve: those counted at the chosen cut are
-        fewer than new cases will see.
+        Estimated shares of rejections and of errors, both of all cases.  With ``max_error``, errors
+        are read from a smooth curve: those counted at the chosen cut are too few.
     sizes_, n_effective_ : tuple of two floats, float
         Number of independent cases that each of these estimates is worth; the smaller of the two.
     curve_ : RejectCurve
@@ -270,16 +267,15 @@ class RejectClassifierCV(OperatingPoint):
         Share of all cases, out of fold, of each true class (rows) that is decided as each class or,
         last, goes to review.  Errors that were not seen count.
     costs_ : MeanCosts or None
-        If prices were given, the expected mean cost of a case as decided, if all were decided, and
-        if all were reviewed, with 95 % intervals.
+        If prices were given, the expected mean cost of a case as decided, if all were decided, or
+        reviewed, with 95 % intervals.
     guarantees_ : list of Guarantee
         What is guaranteed with ``confidence``: all of it at once.
     policy_ : GroupPolicy or None
         The groups that the model knows, and those whose cases are all reviewed.
     margin_ : Margin or None
-        With ``max_error`` and no ``confidence``, the limit is exceeded about as often as not.  The
-        ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
-        ``max_error`` in nine of ten such fits; both ``None`` if there are too few cases.
+        With ``max_error`` alone: the ``limit`` to ask for instead, and the ``rejection_rate`` that
+        follows, to stay within it in nine of ten such fits; ``None`` if there are too few cases.
     gap_ : tuple of two floats or None
         The shares of reviews next to a budget, if many cases are alike and none is between.
     choice_ : Choice or None
@@ -496,7 +492,7 @@ class RejectClassifierCV(OperatingPoint):
 
     def _learn(self, task: Task, cases: OutOfFold | None) -> Learner:
         """Judge the cases out of fold, and choose the model and its parameters."""
-        estimator, grid = self._model, list(ParameterGrid(self._grid))
+        estimator, grid = self._model, self._points
         X, y = task.part(self)
         groups = task.take(task.together)
         self.choice_: Choice | None = None
@@ -520,10 +516,8 @@ class RejectClassifierCV(OperatingPoint):
             points = [in_order(found[b][i]) for i, b in enumerate(best)]
             params = [grid[b] for b in best]
         about = {"group": task.take(task.group), "together": groups}
-        points = [
-            replace(one, **{name: of[one.rows] for name, of in about.items() if of is not None})
-            for one in points
-        ]
+        about = {name: of for name, of in about.items() if of is not None}
+        points = [replace(x, **{name: of[x.rows] for name, of in about.items()}) for x in points]
         at = closest(points, task.limits)
         estimator = folds.candidate(estimator, params[at])
         if points[at].p is None:
@@ -641,20 +635,19 @@ class RejectClassifierCV(OperatingPoint):
             points[at], limits, prices, self.confidence, held_out=new,
             given=self._given_cuts(task), rests_on=task.rests_on, size=task.size,
         )  # fmt: skip
-        size = independent_cases(len(new.y), None, new.together)
         self.choice_ = None
         learner = Learner(self.estimator, list(points), at, [{}] * len(points))
-        self._store(model, task, learner, chosen, new, apart=size)
+        self._store(model, task, learner, chosen, new, apart=True)
         self.typical_ = None if X is None else typical_of(self.best_estimator_, X)
         return self
 
     def _store(
         self, model: Any, task: Task, learner: Learner, chosen: Chosen,
-        held_out: OutOfFold | None, apart: float | None = None,
+        held_out: OutOfFold | None = None, *, apart: bool = False,
     ) -> None:  # fmt: skip
         """Set the operating point, and say what to expect of it.
 
-        If the model was fitted ``apart``, held-out cases worth so many independent ones say it.
+        If the model was fitted ``apart``, held-out cases say it.
         """
         own = reviewing(learner.cases, chosen.reviewed)
         cut = chosen.cut
@@ -684,13 +677,13 @@ class RejectClassifierCV(OperatingPoint):
         self.curve_, self.chosen_ = curve_of(points), at
         n = len(task.train)
         once = len(cases.y) == n and np.array_equal(cases.rows, np.arange(n))
-        self.outcomes_ = points if once and self.confidence is None and apart is None else None
-        if apart is not None and held_out is not None:
+        self.outcomes_ = points if once and self.confidence is None and not apart else None
+        if apart and held_out is not None:
             cases = held_out.at(cut)
+            size = independent_cases(len(cases.y), None, cases.together)
             found = tally(cases.decision, cases.y)
-            size = apart / (2.0 if chosen.guarantees else 1.0)  # luck, if they accepted it
             self.rates_ = float(found.rejection_rate), float(found.error_rate)
-            self.sizes_, size = (size, size), apart
+            self.sizes_ = (size / (2.0 if chosen.guarantees else 1.0),) * 2  # luck, if it is proved
         else:
             size, total = task.size, n if task.weight is None else float(task.weight.sum())
             tested = len(cases.y) if cases.weight is None else float(cases.weight.sum())
@@ -710,7 +703,7 @@ class RejectClassifierCV(OperatingPoint):
         if self.cost_of is not None:
             self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
         copy_fitted(self, self.best_estimator_, names=FEATURES)
-        self._kept: Any = None if apart is not None else (task._replace(X=None, y=None), learner)
+        self._kept: Any = None if apart else (task._replace(X=None, y=None), learner)
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, self.confidence or 0.95)
 
     def at(self, **targets: Any) -> Self:
@@ -750,7 +743,7 @@ class RejectClassifierCV(OperatingPoint):
         ).ranked(task.ranking_prices)
         small = found._small_groups(task)
         chosen = choose(learner.cases, task.limits, prices, small=small, size=task.size)
-        found._store(self.best_estimator_, task, learner, chosen, None)
+        found._store(self.best_estimator_, task, learner, chosen)
         return found
 
     def _check(self, cases: OutOfFold | None) -> None:
@@ -779,7 +772,7 @@ class RejectClassifierCV(OperatingPoint):
             f"{' and '.join(own)} is for a model that is named: set it on estimator.":
                 own and not name,
             f"param_grid must not set {price}: it is found from the target.":
-                not name and any(price in point for point in ParameterGrid(self._grid)),
+                not name and any(price in point for point in self._points),
             f"estimator={name!r} tunes its models by itself: leave param_grid out.":
                 name and self.param_grid is not None,
             "cases are for an estimator that decides by posteriors, such as "
@@ -805,19 +798,21 @@ class RejectClassifierCV(OperatingPoint):
         return folds.rejecting(self.estimator)
 
     @property
-    def _grid(self) -> Any:
-        """The parameters to choose from, by the names that they have in :attr:`_model`."""
-        if not folds.is_plain(self.estimator) or self.param_grid is None:
-            return self.param_grid or {}
-        before = folds.last_name(self.estimator)
-        grids = [self.param_grid] if isinstance(self.param_grid, dict) else self.param_grid
-
-        def inner(name: str) -> str:
-            if not name.startswith(before):
-                return name
-            return f"{before}estimator__{name.removeprefix(before)}"
-
-        return [{inner(name): values for name, values in grid.items()} for grid in grids]
+    def _points(self) -> list[dict[str, Any]]:
+        """The points of the grid, by the names that parameters have in :attr:`_model`."""
+        points = list(ParameterGrid(self.param_grid or {}))
+        if not folds.is_plain(self.estimator):
+            return points
+        last = folds.last_name(self.estimator)
+        return [
+            {
+                name
+                if not name.startswith(last)
+                else f"{last}estimator__{name[len(last) :]}": value
+                for name, value in point.items()
+            }
+            for point in points
+        ]
 
     @property
     def has_target(self) -> bool:
