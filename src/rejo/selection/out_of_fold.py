@@ -39,20 +39,8 @@ from rejo.estimators import (
     reject_label_of,
     score_folds,
 )
-from rejo.selection.folds import (
-    Fold,
-    Splits,
-    alike,
-    by_posteriors,
-    candidate,
-    check_rejects,
-    early_parameters,
-    fit_path,
-    known_classes,
-    last_name,
-    last_step,
-    make_fold,
-)
+from rejo.selection import folds
+from rejo.selection.folds import Fold, Splits, candidate, last_step
 
 NEAR = 1e-9  # doubts that differ by less than this share of the highest price are equal: no cut
 REGION = 1.0 + 1e-12  # the cut at the region that a learner by boundaries rejects by itself
@@ -433,12 +421,12 @@ def judge_folds(
     ascending reject ``costs``, or for the estimator's own.  Cases come fold by fold; ``rows`` says
     which they are.
     """
-    posteriors = by_posteriors(estimator) if posteriors is None else posteriors
+    posteriors = folds.by_posteriors(estimator) if posteriors is None else posteriors
     if not posteriors and costs is not None:
-        check_rejects(estimator)
+        folds.check_rejects(estimator)
     if sample_weight is not None and not all(sample_weight[test].any() for _, test in splits):
         raise ValueError("sample_weight is 0 for all test cases of a fold: give cv fewer folds.")
-    classes, k = known_classes(estimator, y)
+    classes, k = folds.known_classes(estimator, y)
     if type(estimator) is RejoSVC and costs is not None:
         parts = _judge_machines(estimator, grid, costs, X, y, splits, sample_weight, n_jobs)
     else:
@@ -495,9 +483,9 @@ def _judge_split(
 ) -> list[list[OutOfFold]]:  # fmt: skip
     """Judge a test part at each point; those that share the steps before the last, together."""
     found: list[Any] = [None] * len(grid)
-    for which in alike([early_parameters(estimator, point) for point in grid]):
+    for which in folds.alike([folds.early_parameters(estimator, point) for point in grid]):
         points = [grid[i] for i in which]
-        fold = make_fold(candidate(estimator, points[0]), X, y, weight, train, test)
+        fold = folds.make_fold(candidate(estimator, points[0]), X, y, weight, train, test)
         cases = judge_fold(estimator, points, fold, classes, costs=costs, posteriors=posteriors)
         for i, of_point in zip(which, cases, strict=True):
             found[i] = of_point
@@ -515,7 +503,7 @@ def judge_fold(
     """
     if posteriors:
         return [[cases] for cases in _by_posteriors(estimator, points, fold, classes)]
-    paths = (fit_path(candidate(estimator, point), costs, fold) for point in points)
+    paths = (folds.fit_path(candidate(estimator, point), costs, fold) for point in points)
     return [
         [judge_with(fit, fold.X_test, classes, posteriors=False) for fit in fits] for fits in paths
     ]
@@ -527,13 +515,15 @@ def _by_posteriors(
     """Cases at each point."""
     found: list[Any] = [None] * len(points)
     shared = "" if fold.weight is not None else _shared_parameter(estimator)
-    for which in alike(points, shared):
+    for which in folds.alike(points, shared):
         if len(which) > 1 and all(shared in points[i] for i in which):
             model = _source(last_step(candidate(estimator, points[which[0]])))
             answers = _along(model, [points[i][shared] for i in which], fold)
             cases: Iterable[Any] = (with_classes(p, known, classes) for known, p in answers)
         else:
-            fits = (next(fit_path(candidate(estimator, points[i]), None, fold)) for i in which)
+            fits = (
+                next(folds.fit_path(candidate(estimator, points[i]), None, fold)) for i in which
+            )
             cases = (judge_with(fit, fold.X_test, classes, posteriors=True) for fit in fits)
         for i, of_point in zip(which, cases, strict=True):
             found[i] = of_point
@@ -568,7 +558,7 @@ def _source(model: Any) -> Any:
 
 def _shared_parameter(estimator: Any) -> str:
     """Name of a parameter of which several values take one fit; empty if there is none."""
-    model, before = last_step(estimator), last_name(estimator)
+    model, before = last_step(estimator), folds.last_name(estimator)
     source = _source(model)
     before += "estimator__" if source is not model else ""
     if hasattr(source, "staged_predict_proba"):
@@ -590,10 +580,10 @@ def _judge_machines(
     They work on one kernel matrix for each ``gamma``, and every solve starts from the one before.
     Points that are all combinations of ``C``, ``gamma`` and ``h`` are solved together.
     """
-    classes, _ = known_classes(model, y)
+    classes, _ = folds.known_classes(model, y)
     names = ("C", "gamma", "h")
     parts: list[list[Any]] = [[None] * len(grid) for _ in splits]
-    groups = alike(grid, *names)
+    groups = folds.alike(grid, *names)
     while groups:
         which = groups.pop()
         models = [candidate(model, grid[i]) for i in which]
@@ -602,7 +592,7 @@ def _judge_machines(
         if len(which) != len(Cs) * len(gammas) * len(hs):  # not all combinations
             groups += [[i] for i in which]
             continue
-        check_rejects(models[0])
+        folds.check_rejects(models[0])
         by_gamma = score_folds(
             models[0], X, y, SVMGrid(costs, Cs, gammas, hs), splits,
             lambda _, known, scores: (classes[known], scores),
