@@ -18,7 +18,7 @@ from rejo.baselines import CutRanking, with_last
 from rejo.metrics import cases_needed, wilson_limits
 from rejo.selection.expected import mean_cost
 from rejo.selection.folds import last_step
-from rejo.selection.limits import Limit, count_limit
+from rejo.selection.limits import Limit, count_limit, decided_sums
 from rejo.selection.out_of_fold import REGION, OutOfFold, every_cut, with_cut
 from rejo.selection.promises import (
     Guarantee,
@@ -138,7 +138,7 @@ def choose(
         at = int(np.searchsorted(-cuts, -own.price_cut))
         reviewed = (own.decisions([own.price_cut]) < 0).sum()
         cuts, sizes = np.insert(cuts, at, own.price_cut), np.insert(sizes, at, reviewed)
-    chosen = _nearest(own, limits, cuts, sizes, at)
+    chosen = _nearest(own, limits, cuts, at)
     cut = float(cuts[chosen])
     if prices is not None and not limits:
         review = np.average(prices[own.y, -1], weights=own.weight)
@@ -161,9 +161,7 @@ def _gap(limits: Sequence[Limit], shares: Floats, at: int) -> tuple[float, float
     return (below, above) if above - below > GAP and below < budget - GAP / 2 else None
 
 
-def _nearest(
-    own: OutOfFold, limits: Sequence[Limit], cuts: Floats, sizes: Indices, at: int | None
-) -> int:
+def _nearest(own: OutOfFold, limits: Sequence[Limit], cuts: Floats, at: int | None) -> int:
     """Index of the cut that keeps all limits: the next to that of prices, if there are any.
 
     Else with the fewest reviews if errors are limited, or the most within a budget.
@@ -173,8 +171,9 @@ def _nearest(
     rates = np.array([count_limit(limit, own, cuts, smooth=True).rate for limit in limits])
     most = np.array([[limit.most] for limit in limits], dtype=np.float64)
     errors = any(limit.limits_errors for limit in limits)
-    n_decided = _n_decided(own, sizes, cuts)
-    n = int(n_decided[0]) if len(n_decided) else 0
+    counted = np.ones(len(own.doubt)) if own.weight is None else own.weight > 0
+    (n_decided,) = decided_sums(replace(own, weight=None), counted, cuts, [np.ones(len(own.doubt))])
+    n = int(n_decided[0])
     if errors:  # the rate of a handful means nothing
         some = n_decided >= max(min(LEAST, n / 10), n / 100)
         rates = np.where(some, rates, np.inf)
@@ -190,7 +189,7 @@ def _nearest(
     if errors and n_decided[found] < FEW * n:
         limit = limits[0]
         warnings.warn(
-            f"{limit} leaves few decisions: {n_decided[found]:,} of {n:,} cases "
+            f"{limit} leaves few decisions: {n_decided[found]:,.0f} of {n:,} cases "
             f"({100 * n_decided[found] / n:.2g} %). So few cases say little about their error "
             f"rate. Raise {limit.parameter}, or find a better estimator.",
             UserWarning,
@@ -212,15 +211,6 @@ def _refusal(limits: Sequence[Limit], rates: Floats) -> TargetUnattainable:
     if limits[0].rate == "rejection_rate":
         remedy = "lower review_share of the detector"
     return refusal(limits, holds, "met by cross-validation", remedy)
-
-
-def _n_decided(own: OutOfFold, sizes: Indices, cuts: Floats) -> Indices:
-    """Number (m,) of cases with a weight above 0 that are decided at each cut."""
-    if own.weight is None:
-        return len(own.forced) - np.asarray(sizes)
-    counted = replace(own, weight=(own.weight > 0).astype(np.float64))
-    reviews = count_limit(Limit("review_budget", "rejection_rate", 1.0), counted, cuts)
-    return np.round(reviews.total - reviews.bad).astype(int)
 
 
 def _margin(own: OutOfFold, limit: Limit, cuts: Floats, size: float) -> Margin:

@@ -16,7 +16,7 @@ from rejo._typing import Floats, Indices
 from rejo.decisions import uniform_prices
 from rejo.estimators import POLICY, Judgement
 from rejo.prices import price_matrix, reject_cost_of
-from rejo.selection.folds import highest_reject_cost
+from rejo.selection.folds import highest_reject_cost, is_missing
 from rejo.selection.out_of_fold import OutOfFold
 
 LIMITS = {  # any of them may be asked for together; of whom each is
@@ -224,7 +224,11 @@ def _budget(budget: Any, per: int | None) -> float:
 
 def _cost(params: Mapping[str, Any]) -> float:
     value = params["max_cost"]
-    if not (_is_number(value) and 0 < value < 1e100):
+    try:
+        fine = _is_number(value) and 0 < float(value) < 1e100
+    except OverflowError:  # a whole number without end
+        fine = False
+    if not fine:
         raise RejoError(
             f"max_cost={value!r} must be a positive amount in the unit of the prices",
             parameter="max_cost",
@@ -286,14 +290,6 @@ def group_name(value: Any) -> str:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     return str(value)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, not a number, or missing to pandas: not equal to itself."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA: nobody knows
-        return True
 
 
 def check_group(group: Any, n: int) -> list[str]:

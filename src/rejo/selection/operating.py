@@ -36,7 +36,7 @@ from rejo.estimators import (
 )
 from rejo.metrics import tally
 from rejo.prices import describe_prices
-from rejo.selection import folds, promises
+from rejo.selection import folds
 from rejo.selection.choose import Chosen, choose, closest, is_tied, model_at, settle_ties, too_small
 from rejo.selection.cross_validation import curve_of
 from rejo.selection.expected import (
@@ -440,7 +440,7 @@ class RejectClassifierCV(OperatingPoint):
             raise ValueError(f"y has {found}: at least two classes are needed.")
         names, member = (None, None) if group is None else group_names(group, n)
         limits, prices = self._asked(classes, self._has_order(classes, y), names=names)
-        order = promises.order_in_time(time, n)
+        order = folds.order_in_time(time, n)
         train, held = np.arange(n), None
         if self.confidence is not None:
             if weight is not None:
@@ -451,8 +451,8 @@ class RejectClassifierCV(OperatingPoint):
             warn_of_repeats(X, k, groups)
             share: Any = self.calibration_size
             if share == "auto":
-                share = promises.held_out_share(independent_cases(n, None, groups))
-            train, held = promises.hold_out(n, share, self.random_state, groups, order)
+                share = folds.held_out_share(independent_cases(n, None, groups))
+            train, held = folds.hold_out(n, share, self.random_state, groups, order)
             left = np.bincount(k[train], minlength=len(classes))
             if left.min() < min(2, np.bincount(k).min()):
                 raise TargetUnattainable(
