@@ -767,7 +767,6 @@ class RejectClassifierCV(OperatingPoint):
         price = "" if name else folds.check_rejects(self._model)
         promised = self.confidence is not None
         listed = isinstance(self.cv, Iterable) and not hasattr(self.cv, "split")
-        judged = cases is not None
         for problem, wrong in {
             f"{' and '.join(own)} is for a model that is named: set it on estimator.":
                 own and not name,
@@ -777,9 +776,9 @@ class RejectClassifierCV(OperatingPoint):
                 name and self.param_grid is not None,
             "cases are for an estimator that decides by posteriors, such as "
             "ThresholdRejectClassifier, without a confidence.":
-                judged and (promised or name or cases.p is None),
+                cases is not None and (promised or name or cases.p is None),
             "cases are of one estimator: leave param_grid out.":
-                judged and self.param_grid is not None,
+                cases is not None and self.param_grid is not None,
             "max_cost is a promise: give a confidence, such as 0.95. For the lowest cost without a "
             "promise, cost_of alone is enough.":
                 "max_cost" in given and not promised,

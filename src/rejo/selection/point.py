@@ -50,6 +50,8 @@ from rejo.typical import Typical
 class OperatingPoint(RejectClassifier):
     """A fitted model at a cut, with what was asked for and what to expect of it."""
 
+    expected_: Expected
+    costs_: MeanCosts | None
     _fitted: ClassVar[dict[str, Must]] = {
         "n_features_in_": optional(count(1, MOST_FEATURES)),  # a pipeline may not have it
         "best_estimator_": part(BaseEstimator),
