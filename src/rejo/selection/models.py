@@ -52,7 +52,14 @@ from rejo.selection.folds import (
     shuffled_folds,
     split_cases,
 )
-from rejo.selection.out_of_fold import OutOfFold, best_points, joined, judge_fold, of_posteriors
+from rejo.selection.out_of_fold import (
+    OutOfFold,
+    best_points,
+    gathered,
+    in_order,
+    judge_fold,
+    of_posteriors,
+)
 
 REJECT_COSTS = (0.08, 0.24, 0.4)  # at which models are compared if there are no prices
 MANY = 8_000  # cases above which three folds say enough
@@ -259,10 +266,8 @@ def choose_model(
     problem = ProblemSize(K, n_features, n, random_state, ordered)
     asked = None if models is None else [name.strip() for name in models]
     methods, left_out = _entries(asked, problem, prices)
-    race = Race(
-        prepare, X, k, K, folds, prices,
-        random_state=random_state, n_jobs=n_jobs, tell=tell or (lambda _: None),
-    )  # fmt: skip
+    tell = tell or (lambda _: None)
+    race = Race(prepare, X, k, K, folds, prices, random_state, n_jobs, tell)
     runners, lost = race.run([Runner.of(method, problem) for method in methods])
     fold = np.empty(n, dtype=np.intp)
     for f, (_, test) in enumerate(folds):
@@ -455,18 +460,20 @@ class Runner:
             self.points = [self.best]
 
 
+@dataclass
 class Race:
     """The cases, their folds, and the prices at which learners by boundaries are trained."""
 
-    def __init__(
-        self, prepare: Any, X: Any, k: Indices, n_classes: int, folds: Splits,
-        prices: Sequence[Floats], *, random_state: int | None, n_jobs: int | None,
-        tell: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        self.prepare, self.X, self.k, self.K = prepare, X, k, n_classes
-        self.folds, self.prices = folds, list(prices)
-        self.random_state, self.n_jobs, self.tell = random_state, n_jobs, tell
-        self._encoded: tuple[Indices, list[Fold]] | None = None  # of the last leg
+    prepare: Any
+    X: Any
+    k: Indices
+    K: int
+    folds: Splits
+    prices: Sequence[Floats]
+    random_state: int | None
+    n_jobs: int | None
+    tell: Callable[[str], None]
+    _encoded: tuple[Indices, list[Fold]] | None = None  # of the last leg
 
     def run(self, runners: list[Runner]) -> tuple[list[Runner], dict[str, str]]:
         """Run all legs; who reached the end, with all cases out of fold, and why others did not."""
@@ -486,8 +493,7 @@ class Race:
         self.tell(f"Cross-fitting on all {n:,} cases: {names}{self._left(runners)}.")
         self.leg(runners, np.arange(n), len(self.folds))
         for runner in runners:
-            order = np.argsort(runner.points_at[0].rows)  # every case once
-            runner.points_at = [cases.take(order) for cases in runner.points_at]
+            runner.points_at = [in_order(cases) for cases in runner.points_at]
         return runners, left_out
 
     def leg(self, runners: list[Runner], rows: Indices, n_folds: int) -> None:
@@ -523,11 +529,7 @@ class Race:
             mine = done[i :: len(runners)]
             spent = sum(seconds for seconds, _ in mine)
             runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
-            by_fold = [found for _, found in mine]  # of each fold, point and cost
-            points = [
-                [replace(joined(of), y=self.k[tested], rows=tested) for of in zip(*p, strict=True)]
-                for p in zip(*by_fold, strict=True)
-            ]
+            points = gathered([found for _, found in mine], y=self.k[tested], rows=tested)
             middle = costs[len(costs) // 2]
             prices = None if runner.by_posteriors else uniform_prices(self.K, middle)
             at = [[point[len(point) // 2]] for point in points]
@@ -551,9 +553,8 @@ class Race:
         losses = {}
         for runner in runners:
             if runner.by_posteriors:
-                cases = runner.points_at[0]
-                p: Any = cases.p
-                p = tempered(p, learn_temperature(p, cases.y))
+                cases: Any = runner.points_at[0]
+                p = tempered(cases.p, learn_temperature(cases.p, cases.y))
                 losses[runner.name] = float(of_posteriors(p, y=cases.y).log_losses().mean())
         lowest, kept = min(losses.values(), default=np.nan), []
         for runner in runners:

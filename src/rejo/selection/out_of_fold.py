@@ -444,6 +444,11 @@ def judge_folds(
         "fold": np.repeat(np.arange(len(splits)), [len(test) for _, test in splits]),
         "weight": None if sample_weight is None else sample_weight[rows],
     }  # fmt: skip
+    return gathered(parts, **about)
+
+
+def gathered(parts: Sequence[Sequence[Sequence[OutOfFold]]], **about: Any) -> list[list[OutOfFold]]:
+    """All cases at each point and cost, from those of each fold, point and cost."""
     return [
         [replace(joined(of_cost), **about) for of_cost in zip(*of_point, strict=True)]
         for of_point in zip(*parts, strict=True)
