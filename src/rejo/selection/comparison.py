@@ -242,7 +242,7 @@ def _run(
                     "params": about or dict(point),
                 }  # fmt: skip
             _, cases, measured = last
-            at = cases.at_prices(setting.prices) if posteriors else cases
+            at = cases.at_prices(setting.prices)
             common = {"method": name, "reject_cost": setting.reject_cost, "fold": fold}
             common |= _rates(at.decision, k[test], setting) | measured
             without = {"method": DECIDE_ALL, "params": {"method": name}}

@@ -133,16 +133,11 @@ class Learner(NamedTuple):
 
     def ranked(self, prices: Floats) -> Self:
         """The same, ranked by doubt at these prices; ties as the fitted model has them."""
-        points, final = [ranked_at(point, prices) for point in self.points], self.final
-        if final is not None:
-            doubt = ranked_at(final, prices).doubt
+        points = [point.at_prices(prices) for point in self.points]
+        if self.final is not None:
+            doubt = self.final.at_prices(prices).doubt
             points[self.at] = settle_ties(points[self.at], doubt[self.cases.rows])
         return self._replace(points=points)
-
-
-def ranked_at(cases: OutOfFold, prices: Floats) -> OutOfFold:
-    """The cases ranked at these prices; by boundaries as they are."""
-    return cases if cases.p is None else cases.at_prices(prices)
 
 
 @storable
@@ -577,7 +572,7 @@ class RejectClassifierCV(OperatingPoint):
         X, _ = _safe_split(self, task.X, task.y, task.held, task.train)
         posteriors = learner.cases.p is not None
         new = judge_with(model, X, task.classes, posteriors=posteriors)
-        new = ranked_at(new, task.ranking_prices)
+        new = new.at_prices(task.ranking_prices)
         about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
         return replace(new, **{k: v[task.held] for k, v in about.items() if v is not None})
 
@@ -626,7 +621,7 @@ class RejectClassifierCV(OperatingPoint):
             rests_on="random" if together is None else "one_each",
         )  # fmt: skip
         points, proving = (
-            [ranked_at(one, task.ranking_prices) for one in some] for some in (points, proving)
+            [one.at_prices(task.ranking_prices) for one in some] for some in (points, proving)
         )
         at = closest(points, limits)
         new, seed = proving[at], self.random_state if isinstance(self.random_state, Integral) else 0

@@ -200,8 +200,9 @@ class OutOfFold:
         return 1e-12 if self.prices is None else NEAR * float(np.abs(self.prices).max())
 
     def at_prices(self, prices: Floats) -> OutOfFold:
-        """Rank again by what a review is worth at these prices (K, K + 1), and decide at them."""
-        assert self.p is not None
+        """Rank by what a review is worth at these prices (K, K + 1); by boundaries, as before."""
+        if self.p is None:
+            return self
         found = decide(self.p, prices)
         fixed = np.isnan(found.worth) | (False if self.kind is None else self.kind > 0)
         return replace(
