@@ -100,11 +100,11 @@ def main() -> None:
     report = Report()
     report.section(
         f"Said and true costs of a loan, {arguments.learner}, {arguments.draws} draws",
-        "In reviews; bias is said minus true. Dearer: draws in which the chosen plan costs more "
-        "than a review of everything; known: those of them that say so.",
+        "In reviews; bias is said minus true. Costs more: draws in which the chosen plan costs "
+        "more than a review of everything; known: those of them that say so.",
     )
     report.header("defaults, features, prices, loans", "said", "true", "bias", "s.e.", "inside",
-                  "dearer", "known")  # fmt: skip
+                  "costs more", "known")  # fmt: skip
     rows = {}
     with threadpool_limits(1):
         for i, kind in enumerate(LENDERS):
@@ -138,11 +138,11 @@ def main() -> None:
 def cells(found: Floats) -> list[str]:
     """Columns of the report, from said, limits and true (n_draws, 4), in reviews."""
     said, true = found[:, 0], found[:, 3]
-    bias, dearer = said - true, true > 1
+    bias, more = said - true, true > 1
     return [
         f"{said.mean():.3f}", f"{true.mean():.3f}", f"{bias.mean():+.3f}",
         f"{bias.std() / np.sqrt(len(bias)):.3f}", f"{100 * _inside(found).mean():.0f} %",
-        f"{dearer.sum()}", f"{(dearer & (said >= 1)).sum()}",
+        f"{more.sum()}", f"{(more & (said >= 1)).sum()}",
     ]  # fmt: skip
 
 

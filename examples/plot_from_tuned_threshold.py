@@ -110,7 +110,7 @@ plt.show()
 # %%
 # When the second threshold is not worth it
 # -----------------------------------------
-# The dearer a review, the closer the two thresholds move together, until they are one. ``at``
+# The more a review costs, the closer the two thresholds move, until they are one. ``at``
 # decides at another price without a new fit. Above the point where nothing is reviewed any more,
 # scikit-learn's one threshold is all you need.
 

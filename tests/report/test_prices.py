@@ -130,11 +130,11 @@ def test_what_is_expected_is_unknown_at_other_prices(reports, make, texts):
     at_those = texts(report)
     assert "expected" in at_those["reviews-save"] + at_those["tenths-line"]
     assert at_those["price-note"] == ""
-    dearer = prices.copy()
-    dearer[:, -1] += 7.0  # another cut of the same ranking
-    assert texts(report, 0, dearer)["price-note"] == ""
-    dearer[0, 1] += 100.0
-    other = texts(report, None, dearer)
+    higher = prices.copy()
+    higher[:, -1] += 7.0  # another cut of the same ranking
+    assert texts(report, 0, higher)["price-note"] == ""
+    higher[0, 1] += 100.0
+    other = texts(report, None, higher)
     assert "decided for the prices given" in other["price-note"]
     assert "expected" not in other["reviews-save"] + other["tenths-line"]
 

@@ -13,9 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from rejo import RejectClassifierCV, RejoSVC, ThresholdRejectClassifier, load, save, to_onnx
 from rejo.metrics.bounds import binomial_upper_bound, cases_needed
 from rejo.selection import Limit, OutOfFold, TargetUnattainable
+from rejo.selection.folds import hold_out, order_in_time
 from rejo.selection.limits import check_group, group_name, name_limits
 from rejo.selection.promises import Tests as Settled
-from rejo.selection.promises import hold_out, order_in_time, prove
+from rejo.selection.promises import prove
 
 N = 1500
 LEARNERS = {

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -314,6 +315,23 @@ def test_auto_is_an_estimator_on_a_frame_with_words(data, fast):
     assert (said[sure] == y[sure]).mean() > 0.95
     named = RejectClassifierCV(FAST[0], review_budget=0.2).fit(frame, y)
     assert named.choice_.name == FAST[0]
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_auto_promises_and_moves_to_other_targets(data, fast, as_frame):
+    X, y = pd.DataFrame(data[0], columns=["a", "b"]) if as_frame else data[0], data[1]
+    model = RejectClassifierCV("auto", max_error=0.4, confidence=0.8, random_state=0).fit(X, y)
+    assert model.guarantee_.bound == 0.4
+    assert len(model.predict(X)) == len(y)
+    free = RejectClassifierCV("auto", review_budget=0.3, random_state=0).fit(X, y)
+    assert free.at(review_budget=0.1).rates_[0] == pytest.approx(0.1, abs=1 / 240)
+    assert free.at(cost_of={"error": 10, "review": 2}).costs_.review_all == 2
+    assert free.decision_function(X).shape == (len(y),)
+
+
+def test_auto_needs_columns_that_can_be_centred(data, fast):
+    with pytest.raises(ValueError, match="sparse"):
+        RejectClassifierCV("auto", review_budget=0.2).fit(csr_matrix(data[0]), data[1])
 
 
 def test_a_model_by_name_is_refused_what_it_cannot_do(data, fast):

@@ -33,7 +33,6 @@ from rejo.selection.out_of_fold import (
     in_order,
     joined,
     judge_folds,
-    novel_cases,
     of_judgement,
 )
 
@@ -205,7 +204,7 @@ def test_a_detector_marks_the_novel_cases_of_each_fold():
     for fold in range(3):
         test = found.fold == fold
         model = make_pipeline(StandardScaler(), clone(estimator)).fit(X[~test], y[~test])
-        assert np.array_equal(novel[test], novel_cases(model, X[test]))
+        assert np.array_equal(novel[test], model[-1].novel_mask(model[0].transform(X[test])))
     assert novel.sum() > 0
     # However few cases are reviewed, these are among them, and they count.
     priced = found.at_prices(uniform_prices(2, 0.2))
@@ -218,7 +217,6 @@ def test_a_detector_marks_the_novel_cases_of_each_fold():
 def test_a_classifier_without_a_detector_has_no_novel_cases():
     X, y = make_synthetic_1(100, random_state=0)
     assert cross_fit(LogisticRegression(), X, y, cv=3).kind is None
-    assert novel_cases(LogisticRegression().fit(X, y), X) is None
 
 
 def test_cases_by_boundaries_have_no_posteriors(data):

@@ -16,13 +16,8 @@ from rejo.datasets import make_synthetic_1
 from rejo.estimators import RejoSVC
 from rejo.metrics import binomial_upper_bound, binomial_upper_bounds
 from rejo.selection import Limit, OutOfFold, RejectClassifierCV, TargetUnattainable
-from rejo.selection.promises import (
-    group_scores,
-    held_out_share,
-    hold_out,
-    one_each,
-    settle_stakes,
-)
+from rejo.selection.folds import held_out_share, hold_out, one_each
+from rejo.selection.promises import group_scores, settle_stakes
 from rejo.selection.traps import RepeatedRows
 
 N_SETS = 1000

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from rejo.decisions import uniform_prices
 from rejo.selection import GroupPolicy, Guarantee, Limit, excess_probability, judge_limits
-from rejo.selection.verdicts import mean_excess_probability
+from rejo.selection.summary import mean_excess_probability
 
 BUDGET = Limit("review_budget", "rejection_rate", 0.2)
 LIMIT = Limit("max_error", "accepted_error_rate", 0.1)

@@ -202,7 +202,7 @@ def _made_of(choice: Any) -> str:
 
 def describe_choice(choice: Any) -> list[str]:
     """Say which model was chosen, from which others, and how far apart they were."""
-    how = f"{choice.n_folds}-fold cross-validation of {choice.n_cases:,} cases"
+    how = f"{choice.n_folds}-fold cross-validation of {len(choice.y):,} cases"
     if len(choice.tried) == 1:
         lines = [f"Model: {choice.name}, tuned by {how}."]
         return [*lines, *(f"  {line}" for line in _compared(choice))]

@@ -7,9 +7,9 @@ The modules, in the order to read them: ``folds`` (checked cases, splits), ``out
 cases, and the one engine that judges them), ``cross_validation`` (its doors, and rates over the
 reject cost), ``limits`` (what is asked for), ``choose`` (the cut at which it holds), ``promises``
 (cuts that held-out cases prove), ``expected`` (rates, classes and costs of new cases), ``summary``
-(the same in words), ``models`` (which model), ``operating`` (the estimator that does all of this),
-``verdicts`` (whether other cases met the target), ``comparison`` with ``compared`` (which method),
-``scorers`` and ``traps`` (in a table).
+(the same in words, and whether other cases met the target), ``models`` (which model), ``operating``
+(the estimator that does all of this) with ``point`` (what it answers), ``comparison`` with
+``compared`` (which method), ``scorers`` and ``traps`` (in a table).
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -42,9 +42,15 @@ from rejo.selection.operating import CANDIDATES, RejectClassifierCV
 from rejo.selection.out_of_fold import OutOfFold, judge_fold, of_posteriors, of_scores
 from rejo.selection.promises import Guarantee, TargetUnattainable
 from rejo.selection.scorers import cost_scorer, make_reject_scorer
-from rejo.selection.summary import by_class, describe_promises, promise
+from rejo.selection.summary import (
+    LEVEL,
+    by_class,
+    describe_promises,
+    excess_probability,
+    judge_limits,
+    promise,
+)
 from rejo.selection.traps import RepeatedRows, find_leaks, repeated_share
-from rejo.selection.verdicts import LEVEL, excess_probability, judge_limits
 
 __all__ = [
     "Choice",

@@ -18,7 +18,7 @@ from rejo.baselines import CutRanking, with_last
 from rejo.metrics import cases_needed, wilson_limits
 from rejo.selection.expected import mean_cost
 from rejo.selection.folds import last_step
-from rejo.selection.limits import Limit, count_limit
+from rejo.selection.limits import Limit, count_limit, decided_sums
 from rejo.selection.out_of_fold import REGION, OutOfFold, every_cut, with_cut
 from rejo.selection.promises import (
     Guarantee,
@@ -133,28 +133,23 @@ def choose(
     own = reviewing(cases, small)
     limits = [x for x in limits if x.by != "group" or x.member not in small]
     cuts, sizes = every_cut(own)  # rising in reviews
+    at = None
     if prices is not None and (own.prices is not None or not limits):
         at = int(np.searchsorted(-cuts, -own.price_cut))
-        cuts, sizes = np.insert(cuts, at, own.price_cut), np.insert(sizes, at, 0)
-        sizes[at] = (own.decisions(cuts[at : at + 1]) < 0).sum()
-        chosen = _nearest(own, limits, cuts, sizes, at)
-    else:
-        chosen = _nearest(own, limits, cuts, sizes, None)
+        reviewed = (own.decisions([own.price_cut]) < 0).sum()
+        cuts, sizes = np.insert(cuts, at, own.price_cut), np.insert(sizes, at, reviewed)
+    chosen = _nearest(own, limits, cuts, at)
     cut = float(cuts[chosen])
-    if prices is not None and not limits and _costs_more(own.at(cut), prices, size):
-        cut = own.ends[1]  # review every case
+    if prices is not None and not limits:
+        review = np.average(prices[own.y, -1], weights=own.weight)
+        if mean_cost(own.at(cut), prices, size).estimate >= review:
+            cut = own.ends[1]  # review every case
     margin, smooth = None, False
     if len(limits) == 1 and limits[0].by is None and limits[0].limits_errors:
         margin = _margin(own, limits[0], cuts, len(own.y) if size is None else size)
         smooth = prices is None or cut < own.price_cut
     kept = np.unique(np.append(own.cuts_at(SHARES), cut))
     return Chosen(cut, kept, small, (), margin, smooth, _gap(limits, sizes / len(own.y), chosen))
-
-
-def _costs_more(own: OutOfFold, prices: Floats, size: float | None) -> bool:
-    """Whether a plan is expected to cost no less than the review of every case."""
-    review = np.average(prices[own.y, -1], weights=own.weight)
-    return bool(mean_cost(own, prices, size).estimate >= review)
 
 
 def _gap(limits: Sequence[Limit], shares: Floats, at: int) -> tuple[float, float] | None:
@@ -166,9 +161,7 @@ def _gap(limits: Sequence[Limit], shares: Floats, at: int) -> tuple[float, float
     return (below, above) if above - below > GAP and below < budget - GAP / 2 else None
 
 
-def _nearest(
-    own: OutOfFold, limits: Sequence[Limit], cuts: Floats, sizes: Indices, at: int | None
-) -> int:
+def _nearest(own: OutOfFold, limits: Sequence[Limit], cuts: Floats, at: int | None) -> int:
     """Index of the cut that keeps all limits: the next to that of prices, if there are any.
 
     Else with the fewest reviews if errors are limited, or the most within a budget.
@@ -178,26 +171,25 @@ def _nearest(
     rates = np.array([count_limit(limit, own, cuts, smooth=True).rate for limit in limits])
     most = np.array([[limit.most] for limit in limits], dtype=np.float64)
     errors = any(limit.limits_errors for limit in limits)
-    n_decided = _n_decided(own, sizes, cuts)
-    n = int(n_decided[0]) if len(n_decided) else 0
+    counted = np.ones(len(own.doubt)) if own.weight is None else own.weight > 0
+    (n_decided,) = decided_sums(replace(own, weight=None), counted, cuts, [np.ones(len(own.doubt))])
+    n = int(n_decided[0])
     if errors:  # the rate of a handful means nothing
         some = n_decided >= max(min(LEAST, n / 10), n / 100)
         rates = np.where(some, rates, np.inf)
     fine = np.flatnonzero((rates <= most + 1e-12).all(axis=0))
     if not len(fine):
         raise _refusal(limits, rates)
-    if at is not None:
-        more = fine[fine >= at]
-        found = int(more[0]) if len(more) and (errors or more[0] == at) else None
-        if found is None:
-            fewer = fine[fine < at]
-            found = int(fewer[-1] if len(fewer) else more[0])
-    else:
+    if at is None:
         found = int(fine[0] if errors else fine[-1])
+    else:
+        fewer, more = fine[fine < at], fine[fine >= at]
+        on = len(more) and (errors or more[0] == at or not len(fewer))
+        found = int(more[0] if on else fewer[-1])
     if errors and n_decided[found] < FEW * n:
         limit = limits[0]
         warnings.warn(
-            f"{limit} leaves few decisions: {n_decided[found]:,} of {n:,} cases "
+            f"{limit} leaves few decisions: {n_decided[found]:,.0f} of {n:,} cases "
             f"({100 * n_decided[found] / n:.2g} %). So few cases say little about their error "
             f"rate. Raise {limit.parameter}, or find a better estimator.",
             UserWarning,
@@ -219,15 +211,6 @@ def _refusal(limits: Sequence[Limit], rates: Floats) -> TargetUnattainable:
     if limits[0].rate == "rejection_rate":
         remedy = "lower review_share of the detector"
     return refusal(limits, holds, "met by cross-validation", remedy)
-
-
-def _n_decided(own: OutOfFold, sizes: Indices, cuts: Floats) -> Indices:
-    """Number (m,) of cases with a weight above 0 that are decided at each cut."""
-    if own.weight is None:
-        return len(own.forced) - np.asarray(sizes)
-    counted = replace(own, weight=(own.weight > 0).astype(np.float64))
-    reviews = count_limit(Limit("review_budget", "rejection_rate", 1.0), counted, cuts)
-    return np.round(reviews.total - reviews.bad).astype(int)
 
 
 def _margin(own: OutOfFold, limit: Limit, cuts: Floats, size: float) -> Margin:
@@ -257,19 +240,16 @@ def closest(points: Sequence[OutOfFold], limits: Sequence[Limit]) -> int:
     if len(points) == 1:
         return 0
     limits = [limit._replace(by=None) for limit in limits]  # of all cases, for a first look
-    own = [np.array([point.cut]) for point in points]
-    rates = np.array(
-        [[count_limit(x, p, c).rate[0] for p, c in zip(points, own, strict=True)] for x in limits]
-    )  # (n_limits, n_points)
+
+    def rate(limit: Limit) -> list[float]:
+        return [count_limit(limit, point, np.array([point.cut])).rate[0] for point in points]
+
+    rates = np.array([rate(limit) for limit in limits])  # (n_limits, n_points)
     most = np.array([[limit.most] for limit in limits], dtype=np.float64)
     within = (rates <= most + 1e-12).all(axis=0)
     if not within.any():
         return int((rates - most).max(axis=0).argmin())
-    R, E = (
-        np.array([count_limit(Limit("", rate, 1.0), p, c).rate[0]
-                  for p, c in zip(points, own, strict=True)]).round(12)
-        for rate in ("rejection_rate", "error_rate")
-    )  # fmt: skip
+    R, E = (np.round(rate(Limit("", name, 1.0)), 12) for name in ("rejection_rate", "error_rate"))
     errors = any(limit.limits_errors for limit in limits)
     keys = (E, R) if errors else (R, E)  # the last one counts most
     return int(np.lexsort((*keys, ~within))[0])
@@ -322,13 +302,8 @@ def model_at(model: Any, cases: OutOfFold) -> Any:
         last = last.at(cases.trained_for)
     if cut == REGION:
         return with_last(model, last)
-    limit, widen = sureness_limit(cut)
-    ranking = CutRanking(estimator=clone(last), limit=limit, widen=widen)
-    return with_last(model, ranking.answer_for(last))
-
-
-def sureness_limit(cut: float) -> tuple[float, bool]:
-    """Parameters ``limit`` and ``widen`` of a :class:`CutRanking` for a cut in the doubt."""
     widen = cut <= 1.0
     at = cut if widen else cut - 1.0
-    return (1.0 / at - 1.0 if 0 < at <= 1 else -1.0 if at > 1 else 1e300), widen
+    limit = 1.0 / at - 1.0 if 0 < at <= 1 else -1.0 if at > 1 else 1e300  # of sureness
+    ranking = CutRanking(estimator=clone(last), limit=limit, widen=widen)
+    return with_last(model, ranking.answer_for(last))

@@ -20,32 +20,14 @@ Row = dict[str, Any]
 
 
 class Difference(NamedTuple):
-    """How a method differs from the reference at one reject cost, over the same splits.
-
-    Parameters
-    ----------
-    method : str
-        The method.
-    reject_cost : float or None
-        The reject cost; None at prices that differ between classes.
-    difference : float
-        Mean of method - reference; negative if the method has the lower value.
-    low, high : float
-        Limits of its confidence interval.
-    p_value : float
-        Probability of such a difference, or a larger one, if there is none.
-
-    See Also
-    --------
-    corrected_t_test : The test.
-    """
+    """How a method differs from the reference at one reject cost, by :func:`corrected_t_test`."""
 
     method: str
-    reject_cost: float | None
-    difference: float
-    low: float
+    reject_cost: float | None  # None at prices that differ between classes
+    difference: float  # mean of method - reference; negative if the method has the lower value
+    low: float  # limits of its confidence interval
     high: float
-    p_value: float
+    p_value: float  # probability of such a difference, or a larger one, if there is none
 
 
 @dataclass(repr=False, eq=False)
@@ -181,7 +163,7 @@ class Comparison:
         best, *others = methods
         places = self._places
         said = [f"Lowest mean cost of a case: {best}, {means[best]:.{places}f}."]
-        level = [name for name in others if self._excess(name, best)[1] <= 0]
+        level = [name for name in others if self._least_excess(name, best) <= 0]
         if level and level == others:
             said.append("That may be chance: no other method costs significantly more.")
         elif level:
@@ -200,9 +182,10 @@ class Comparison:
 
     def __str__(self) -> str:
         """Mean risk of the methods, with ``*`` where it differs from that of the reference."""
-        heads, found = self._heads, self._cells()
+        found = self._cells()
         width = max(map(len, ("reject_cost", *found)))
         first = "reject_cost" if self.prices is None else ""
+        heads = ["cost"] if self.prices is not None else [f"{w:.3g}" for w in self.reject_costs]
         lines = [self._title, f"{first:<{width}}" + "".join(f"{head:>9} " for head in heads)]
         for method, cells in found.items():
             lines.append(f"{method:<{width}}" + "".join(f"{cell:>10}" for cell in cells))
@@ -210,7 +193,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         found = self._cells()
-        heads = [f"{w:g}" for w in self.reject_costs] if self.prices is None else self._heads
+        heads = [f"{w:g}" for w in self.reject_costs] if self.prices is None else ["cost"]
         costs = zip(heads, zip(*found.values(), strict=True), strict=True)
         first = "reject_cost" if self.prices is None else "method"
         notes = [*self._missing(), self.verdict()]
@@ -230,11 +213,6 @@ class Comparison:
             f"Mean {what} over {folds} folds; * differs from {self.reference} "
             "(95 %, corrected resampled t-test)"
         )
-
-    @property
-    def _heads(self) -> list[str]:
-        """A word above each column of risks."""
-        return ["cost"] if self.prices is not None else [f"{w:.3g}" for w in self.reject_costs]
 
     def _cells(self) -> dict[str, list[str]]:
         """Mean risks as texts; the last letter is a space, or ``*`` for a difference."""
@@ -271,10 +249,10 @@ class Comparison:
         least = min(float(np.mean(risks)) for risks in self.mean().values())
         return min(6, max(0, 3 - floor(log10(least)))) if least > 0 else 4
 
-    def _excess(self, method: str, other: str) -> tuple[float, float, float, float]:
-        """How much more a method costs than another, over all reject costs; see the t-test."""
+    def _least_excess(self, method: str, other: str) -> float:
+        """How much more a method costs than another, over all reject costs, beyond chance."""
         gaps = np.array([self.values(method, w) - self.values(other, w) for w in self.reject_costs])
-        return corrected_t_test(gaps.mean(axis=0).round(12), self._ratio, 0.95)
+        return corrected_t_test(gaps.mean(axis=0).round(12), self._ratio, 0.95)[1]
 
 
 def _than(baseline: float, costs: Mapping[str, float]) -> str:

@@ -32,19 +32,9 @@ from rejo.estimators import (
 )
 from rejo.metrics import tally
 from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
+from rejo.selection import folds
 from rejo.selection.compared import DECIDE_ALL, REVIEW_ALL, Comparison, Row
-from rejo.selection.folds import (
-    Fold,
-    by_posteriors,
-    candidate,
-    check_reject_costs,
-    described,
-    early_parameters,
-    has_order,
-    last_step,
-    make_fold,
-    split_shuffled,
-)
+from rejo.selection.folds import Fold, candidate, last_step
 from rejo.selection.models import Choice, choose_model, quiet
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.out_of_fold import best_points, judge_folds, judge_with
@@ -62,7 +52,7 @@ class PricePoint(NamedTuple):
     priced: bool  # prices were given, not a reject cost
 
 
-@described
+@folds.described
 def compare(
     estimators: str | Mapping[str, Any] | Sequence[Any],
     X: Any,
@@ -161,7 +151,7 @@ def compare(
     left_out: dict[str, str] = {}
     listed = isinstance(estimators, Sequence) and len(estimators) > 0
     if listed and all(isinstance(name, str) for name in estimators):
-        ordered = has_order(classes, is_ordered(y))
+        ordered = folds.has_order(classes, is_ordered(y))
         estimators, grids, left_out = _from_catalogue(
             estimators, X, len(classes), ordered, random_state
         )
@@ -187,7 +177,7 @@ def compare(
     methods = {name: methods[name] for name in methods if name not in unable}
     left_out |= unable
     reference = next(iter(methods)) if reference is None else reference
-    splits = split_shuffled(cv, X, y, groups, random_state)
+    splits = folds.split_shuffled(cv, X, y, groups, random_state)
     cells = [
         delayed(_run)(
             name, estimator, grids.get(name), X, y, k, classes, fold, split, settings, inner_cv,
@@ -199,11 +189,9 @@ def compare(
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     done = progress(parallel(cells), len(cells), "compare", show=verbose)
     order = {name: i for i, name in enumerate([*methods, REVIEW_ALL, DECIDE_ALL])}
-    rows, forced = [], list[Row]()
-    for cell in done:
-        rows += [row for row, _ in cell]
-        forced += [row for _, row in cell]
-    baselines = _baselines(forced, list(methods), settings, splits, k)
+    pairs = [pair for cell in done for pair in cell]
+    rows = [row for row, _ in pairs]
+    baselines = _baselines([row for _, row in pairs], list(methods), settings, splits, k)
     for found in (rows, baselines):
         found.sort(key=lambda row: (order[row["method"]], row["reject_cost"] or 0, row["fold"]))
     prices = settings[0].prices if cost_of is not None else None
@@ -235,9 +223,9 @@ def _run(
         for setting, params, point in zip(settings, prices, best, strict=True):
             if last is None or last[0] != repr((params, point)):
                 start_fit = perf_counter()
-                early = repr(early_parameters(estimator, point))
+                early = repr(folds.early_parameters(estimator, point))
                 if early not in prepared:
-                    prepared[early] = make_fold(
+                    prepared[early] = folds.make_fold(
                         candidate(estimator, point), X, y, None, train, test
                     )
                 part = prepared[early]
@@ -254,7 +242,7 @@ def _run(
                     "params": about or dict(point),
                 }  # fmt: skip
             _, cases, measured = last
-            at = cases.at_prices(setting.prices) if posteriors else cases
+            at = cases.at_prices(setting.prices)
             common = {"method": name, "reject_cost": setting.reject_cost, "fold": fold}
             common |= _rates(at.decision, k[test], setting) | measured
             without = {"method": DECIDE_ALL, "params": {"method": name}}
@@ -271,7 +259,7 @@ def _tune(
     if len(points) == 1:
         return points * len(settings)
     X, y = _safe_split(estimator, X, y, train)
-    inner = split_shuffled(inner_cv, X, y, groups, random_state)
+    inner = folds.split_shuffled(inner_cv, X, y, groups, random_state)
     posteriors, costs = _by_posteriors(estimator), None
     if cost_parameter(estimator) in prices[0]:
         costs = [cost for params in prices for cost in params.values()]
@@ -345,7 +333,7 @@ def _baselines(
 def _by_posteriors(estimator: Any) -> bool:
     """Return whether a method decides at any prices, with one fit for all."""
     learner = last_step(estimator)
-    return by_posteriors(estimator) and not isinstance(learner, RejectClassifierCV)
+    return folds.by_posteriors(estimator) and not isinstance(learner, RejectClassifierCV)
 
 
 def _settings(
@@ -354,11 +342,11 @@ def _settings(
     """Prices to compare at."""
     K = len(classes)
     if cost_of is not None:
-        ordered = has_order(classes, is_ordered(y))
+        ordered = folds.has_order(classes, is_ordered(y))
         prices = price_matrix(cost_of, classes.tolist(), ordered=ordered)
         check_reviews_pay(cost_of, classes.tolist(), ordered=ordered)
         return [PricePoint(reject_cost_of(prices), prices, True)]
-    costs = check_reject_costs(reject_costs, max(HIGHEST, 1 - 1 / K))
+    costs = folds.check_reject_costs(reject_costs, max(HIGHEST, 1 - 1 / K))
     return [PricePoint(w, uniform_prices(K, w), False) for w in costs]
 
 
@@ -366,14 +354,13 @@ def _unable(
     methods: Mapping[str, Any], settings: list[PricePoint], classes: NDArray[Any]
 ) -> dict[str, str]:
     """Methods that cannot be trained for all of the prices, and why."""
-    unable = {}
-    for name, estimator in methods.items():
-        for setting in settings:
-            if _price_parameters(estimator, setting, classes) is None:
-                w = setting.reject_cost
-                what = "these prices" if setting.priced or w is None else f"a reject cost of {w:g}"
-                unable[name] = f"cannot be trained for {what}"
-    return unable
+    return {
+        name: "cannot be trained for "
+        + ("these prices" if one.priced else f"a reject cost of {one.reject_cost:g}")
+        for name, estimator in methods.items()
+        for one in settings
+        if _price_parameters(estimator, one, classes) is None
+    }
 
 
 def _price_parameters(
@@ -468,11 +455,10 @@ def _check_methods(estimators: Any) -> dict[str, Any]:
     if isinstance(estimators, Mapping):
         methods = dict(estimators)
     else:
-        given = estimators if isinstance(estimators, Sequence) else [estimators]
-        names = [type(estimator).__name__ for estimator in given]
         methods = {}
-        for i, (name, estimator) in enumerate(zip(names, given, strict=True)):
-            number = names[: i + 1].count(name)
+        for estimator in estimators if isinstance(estimators, Sequence) else [estimators]:
+            name = type(estimator).__name__
+            number = 1 + sum(type(other).__name__ == name for other in methods.values())
             methods[name if number == 1 else f"{name} {number}"] = estimator
     if not methods:
         raise ValueError("estimators is empty: give at least one, such as {'SVM': RejoSVC()}.")

@@ -12,21 +12,8 @@ from rejo._typing import Floats
 from rejo.decisions import uniform_prices
 from rejo.estimators import NOVEL, RejectClassifier, final_classifier, final_step, judge
 from rejo.metrics import tally
-from rejo.selection.folds import (
-    REJECT_COSTS,
-    Splits,
-    by_posteriors,
-    check_cases,
-    check_reject_costs,
-    check_rejects,
-    described,
-    highest_reject_cost,
-    known_classes,
-    last_step,
-    rejecting,
-    split_cases,
-    split_once,
-)
+from rejo.selection import folds
+from rejo.selection.folds import Splits
 from rejo.selection.out_of_fold import (
     OutOfFold,
     every_cut,
@@ -126,13 +113,13 @@ class RejectCurve:
         return import_pandas("to_frame").DataFrame(columns)
 
 
-@described
+@folds.described
 def reject_curve(
     estimator: Any,
     X: Any,
     y: Any,
     *,
-    reject_costs: Iterable[float] = REJECT_COSTS,
+    reject_costs: Iterable[float] = folds.REJECT_COSTS,
     cv: Any = 5,
     groups: Any = None,
     sample_weight: Any = None,
@@ -168,9 +155,9 @@ def reject_curve(
     >>> curve.rejection_rate.round(1)
     array([0.5, 0.3, 0. ])
     """
-    X, y, groups, weight = check_cases(X, y, groups, sample_weight, "reject_curve")
-    check_rejects(estimator)
-    splits = split_cases(cv, X, y, groups)
+    X, y, groups, weight = folds.check_cases(X, y, groups, sample_weight, "reject_curve")
+    folds.check_rejects(estimator)
+    splits = folds.split_cases(cv, X, y, groups)
     return curve_of(outcomes_at(estimator, X, y, splits, reject_costs, weight, n_jobs))
 
 
@@ -182,7 +169,7 @@ def curve_of(points: Sequence[OutOfFold]) -> RejectCurve:
     return RejectCurve(np.array(costs), R, E, found[0].total)
 
 
-@described
+@folds.described
 def cross_fit(
     estimator: Any,
     X: Any,
@@ -224,14 +211,14 @@ def cross_fit(
     >>> cases.p.shape, cases.fold[:3], cases.classes
     ((400, 2), array([0, 0, 0]), array([-1,  1]))
     """
-    X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_fit")
-    estimator = rejecting(estimator)
-    rejects = isinstance(last_step(estimator), RejectClassifier)
-    posteriors = by_posteriors(estimator) if rejects else hasattr(estimator, "predict_proba")
+    X, y, groups, weight = folds.check_cases(X, y, groups, sample_weight, "cross_fit")
+    estimator = folds.rejecting(estimator)
+    rejects = isinstance(folds.last_step(estimator), RejectClassifier)
+    posteriors = folds.by_posteriors(estimator) if rejects else hasattr(estimator, "predict_proba")
     if not posteriors and not rejects:
-        name = type(last_step(estimator)).__name__
+        name = type(folds.last_step(estimator)).__name__
         raise TypeError(f"{name} is not a classifier with predict_proba or decision_function.")
-    splits = split_once(cv, X, y, groups)
+    splits = folds.split_once(cv, X, y, groups)
     ((cases,),) = judge_folds(
         estimator, X, y, splits, posteriors=posteriors, sample_weight=weight, n_jobs=n_jobs,
         verbose=verbose,
@@ -239,13 +226,13 @@ def cross_fit(
     return in_order(cases)
 
 
-@described
+@folds.described
 def cross_val_outcomes(
     estimator: Any,
     X: Any,
     y: Any,
     *,
-    reject_costs: Iterable[float] = REJECT_COSTS,
+    reject_costs: Iterable[float] = folds.REJECT_COSTS,
     cv: Any = 5,
     groups: Any = None,
     sample_weight: Any = None,
@@ -278,9 +265,9 @@ def cross_val_outcomes(
     >>> [round(float((point.decision < 0).mean()), 1) for point in points]
     [0.5, 0.3, 0.0]
     """
-    X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_val_outcomes")
-    check_rejects(estimator)
-    splits = split_once(cv, X, y, groups)
+    X, y, groups, weight = folds.check_cases(X, y, groups, sample_weight, "cross_val_outcomes")
+    folds.check_rejects(estimator)
+    splits = folds.split_once(cv, X, y, groups)
     points = outcomes_at(estimator, X, y, splits, reject_costs, weight, n_jobs, verbose)
     if (points[0].forced < 0).any():
         raise TypeError(f"{type(estimator).__name__} is not a classifier of rejo: it cannot judge.")
@@ -292,8 +279,8 @@ def outcomes_at(
     weight: Floats | None = None, n_jobs: int | None = None, verbose: bool | None = False,
 ) -> list[OutOfFold]:  # fmt: skip
     """Cases at each reject cost: one fit for all of them by posteriors, else one for each."""
-    K, posteriors = len(known_classes(estimator, y)[0]), by_posteriors(estimator)
-    costs = check_reject_costs(reject_costs, highest_reject_cost(K, posteriors))
+    K, posteriors = len(folds.known_classes(estimator, y)[0]), folds.by_posteriors(estimator)
+    costs = folds.check_reject_costs(reject_costs, folds.highest_reject_cost(K, posteriors))
     (found,) = judge_folds(
         estimator, X, y, splits, costs=costs, sample_weight=weight, n_jobs=n_jobs, verbose=verbose
     )

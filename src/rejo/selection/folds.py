@@ -1,5 +1,6 @@
-"""What is cross-validated: checked cases, folds, reject costs, and one model for each of them."""
+"""What is cross-validated: checked cases, folds, held-out cases, reject costs, and their models."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -9,9 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import (
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+    train_test_split,
+)
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, column_or_1d, indexable
+from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from rejo._docs import shared_parameters
@@ -31,6 +37,8 @@ from rejo.estimators import (
 )
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
+SHARE, MOST_SHARE = 0.3, 0.5  # of the cases that are held out, at least and at most
+ENOUGH = 500  # cases: with more of them held out, promises of 5 % and more gain little
 
 Splits = list[tuple[Indices, Indices]]
 
@@ -281,16 +289,6 @@ def early_parameters(estimator: Any, point: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in point.items() if not f"{name}__".startswith(last)}
 
 
-def prepare_fold(
-    estimator: Any, points: Sequence[Mapping[str, Any]], X: Any, y: Any,
-    sample_weight: Floats | None, train: Indices, test: Indices,
-) -> Iterator[tuple[list[int], Fold]]:  # fmt: skip
-    """Yield the points of a grid that share the steps before the last, and the split after them."""
-    for which in alike([early_parameters(estimator, point) for point in points]):
-        model = candidate(estimator, points[which[0]])
-        yield which, make_fold(model, X, y, sample_weight, train, test)
-
-
 def fit_path(estimator: Any, costs: Sequence[float] | None, fold: Fold) -> Iterator[Any]:
     """Fit the last step of ``estimator`` on the training part, once for each reject cost."""
     X, y, weight = fold.X_train, fold.y_train, fold.weight
@@ -304,3 +302,105 @@ def fit_path(estimator: Any, costs: Sequence[float] | None, fold: Fold) -> Itera
         name = check_rejects(last)
         for cost in costs:
             yield fit_weighted(candidate(last, {name: cost}), X, y, weight)
+
+
+# ---- which cases are held out -------------------------------------------------------------
+
+
+def hold_out(
+    n_samples: int, size: float, random_state: Any, groups: Any = None, time: Any = None
+) -> tuple[Indices, Indices]:
+    """Choose calibration cases; return the rows to learn from, and these.
+
+    They are drawn at random or, with ``time`` (n,), the latest; with ``groups``, whole groups.
+    """
+    # Not stratified: calibration cases chosen by the class shares of the others would not be
+    # independent of the candidates, and the bound would not be exact.
+    rng = check_random_state(random_state)
+    names, group = np.arange(n_samples), np.arange(n_samples)
+    if groups is not None:
+        names, group = np.unique(np.asarray(groups), return_inverse=True)
+    if time is None:
+        train, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
+        if groups is None:
+            return train, held
+    else:
+        last = np.full(len(names), -1)
+        np.maximum.at(last, group, np.asarray(time))
+        since = np.sort(last)[min(len(last) - 1, int(np.ceil((1 - size) * len(last))))]
+        late = last >= since  # those of one moment stay together
+        if late.all():
+            raise ValueError(
+                "time leaves no earlier cases to learn from: too many have the first value. Give a "
+                "finer time, or lower calibration_size."
+            )
+        held = np.flatnonzero(late)
+    rows = np.flatnonzero(np.isin(group, held))
+    return np.flatnonzero(~np.isin(group, held)), rng.permutation(rows)
+
+
+def held_out_share(n: float) -> float:
+    """Share of ``n`` independent cases to hold out; nothing but their number counts."""
+    return min(MOST_SHARE, max(SHARE, ENOUGH / n))
+
+
+def one_each(together: Any) -> Indices:
+    """The first case of each group, of cases in random order."""
+    return np.sort(np.unique(together, return_index=True)[1])
+
+
+def order_in_time(time: Any, n: int) -> Indices | None:
+    """The order (n,) of the cases in time; equal times are equal."""
+    if time is None:
+        return None
+    if isinstance(time, str):
+        raise ValueError(
+            f"time must have a value for each of the {n} cases; got {time!r}. Give the column "
+            f"itself, such as table[{time!r}]."
+        )
+    values = np.asarray(time)
+    if values.dtype.kind in "OUS":
+        values = _moments(values)
+    if values.shape != (n,):
+        raise ValueError(f"time must have a value for each of the {n} cases; got {values.shape}.")
+    missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values.astype(float))
+    if missing.any():
+        raise ValueError(
+            f"time is missing for {int(missing.sum())} of {n} cases: leave these out, or fill in."
+        )
+    return np.unique(values, return_inverse=True)[1]
+
+
+def _moments(values: Any) -> Any:
+    """Numbers, or dates, that are objects of Python or text."""
+    if values.dtype.kind == "O":  # missing values of pandas have types of their own
+        gaps = np.array([is_missing(value) for value in values.ravel()], dtype=bool)
+        values = np.where(gaps.reshape(values.shape), None, values)
+    try:
+        return values.astype(np.float64)  # a year, or 20241231, is a number also as text
+    except (TypeError, ValueError):
+        pass
+    dates = _dates(values)
+    if dates is None:
+        odd = next((str(v) for v in values.ravel() if _dates(np.array([v])) is None), "text")
+        raise ValueError(f"time must be dates, such as 2024-12-31, or numbers; got {odd!r}.")
+    return dates
+
+
+def _dates(values: Any) -> Any:
+    """Values as dates; None if one is not a date."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # time zones are converted to UTC
+            # Not nanoseconds, which end in 2262: 9999-12-31 would be before 1970.
+            return values.astype("datetime64[us]")
+    except (TypeError, ValueError):
+        return None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, not a number, or missing to pandas: not equal to itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA: nobody knows
+        return True

@@ -16,7 +16,7 @@ from rejo._typing import Floats, Indices
 from rejo.decisions import uniform_prices
 from rejo.estimators import POLICY, Judgement
 from rejo.prices import price_matrix, reject_cost_of
-from rejo.selection.folds import highest_reject_cost
+from rejo.selection.folds import highest_reject_cost, is_missing
 from rejo.selection.out_of_fold import OutOfFold
 
 LIMITS = {  # any of them may be asked for together; of whom each is
@@ -29,41 +29,20 @@ LIMITS = {  # any of them may be asked for together; of whom each is
     "max_cost": None,
 }
 TARGETS = (*LIMITS, "reject_cost", "cost_of")
-RATES = {
-    "rejection_rate": "share of cases that go to review",
-    "error_rate": "share of all cases that are decided wrongly",
-    "accepted_error_rate": "share of wrong decisions among the decided cases",
-    "mean_cost": "mean cost of a case",
-}
+RATES = ("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost")
 PRIOR = 5.0  # errors that speak for all groups alike, against those of one group
 
 
 @storable
 class Limit(NamedTuple):
-    """A rate, of whom, and what it may be at most.
+    """A rate, of whom, and what it may be at most."""
 
-    Parameters
-    ----------
-    parameter : str
-        The parameter of :class:`~rejo.RejectClassifierCV` that asks for it.
-    rate : {"rejection_rate", "error_rate", "accepted_error_rate", "mean_cost"}
-        What is limited.
-    most : float or None
-        What it may be at most; None: whatever it is, it is bounded.
-    by : {"class", "decision", "group"}, default=None
-        If it is about some of the cases: what distinguishes them.
-    name : str, default=None
-        The class or group.
-    member : int, default=-1
-        Its index.
-    """
-
-    parameter: str
-    rate: str
-    most: float | None
-    by: str | None = None
-    name: str | None = None
-    member: int = -1
+    parameter: str  # of RejectClassifierCV, that asks for it
+    rate: str  # one of RATES
+    most: float | None  # None: whatever it is, it is bounded
+    by: str | None = None  # "class", "decision" or "group", if it is about some of the cases
+    name: str | None = None  # the class or group
+    member: int = -1  # its index
 
     @property
     def limits_errors(self) -> bool:
@@ -73,16 +52,6 @@ class Limit(NamedTuple):
     def __str__(self) -> str:
         where = "" if self.name is None else f"[{self.name!r}]"
         return f"{self.parameter}{where}" + ("" if self.most is None else f"={self.most:g}")
-
-    def described(self) -> str:
-        """What is limited, in words."""
-        said = RATES[self.rate]
-        if self.by == "class":
-            some = "the cases" if self.rate == "error_rate" else "the decided cases"
-            return f"share of wrong decisions among {some} of class {self.name!r}"
-        if self.by == "decision":
-            return f"share of wrong decisions among the decisions for {self.name!r}"
-        return said if self.by is None else f"{said}, in group {self.name!r}"
 
     def _check_state(self) -> None:
         """The names of a parameter and of a rate, numbers, and what it is about."""
@@ -163,10 +132,10 @@ def read_limits(
         if parameter == "max_cost":
             found.append(Limit(parameter, "mean_cost", _cost(params)))
             continue
-        rate = "rejection_rate" if parameter.startswith("review_budget") else errors
+        budget = parameter.startswith("review_budget")
+        rate = "rejection_rate" if budget else errors
         rate = "accepted_error_rate" if by == "decision" else rate
         if by is None:
-            budget = parameter == "review_budget"
             most = _budget(value, params.get("per")) if budget else float(value)
             found.append(Limit(parameter, rate, most))
             continue
@@ -321,14 +290,6 @@ def group_name(value: Any) -> str:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     return str(value)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, not a number, or missing to pandas: not equal to itself."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA: nobody knows
-        return True
 
 
 def check_group(group: Any, n: int) -> list[str]:

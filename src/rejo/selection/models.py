@@ -52,7 +52,14 @@ from rejo.selection.folds import (
     shuffled_folds,
     split_cases,
 )
-from rejo.selection.out_of_fold import OutOfFold, best_points, joined, judge_fold, of_posteriors
+from rejo.selection.out_of_fold import (
+    OutOfFold,
+    best_points,
+    gathered,
+    in_order,
+    judge_fold,
+    of_posteriors,
+)
 
 REJECT_COSTS = (0.08, 0.24, 0.4)  # at which models are compared if there are no prices
 MANY = 8_000  # cases above which three folds say enough
@@ -133,23 +140,16 @@ class Choice:
         model = clone(self.chosen.model)
         if len(self.prices) == 1 and self.chosen.cases is None:
             model.set_params(reject_cost=reject_cost_of(self.prices[0]))
-        return Pipeline([("prepare", clone(self.prepare)), ("model", clone(model))])
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases."""
-        return len(self.y)
+        return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
 
     @property
     def baselines(self) -> dict[str, float]:
         """Mean cost of a case if all are reviewed and, with posteriors, if all are decided."""
-        found = {"reviewing every case": np.mean([L[self.y, -1] for L in self.prices])}
+        found = {"reviewing every case": float(np.mean([L[self.y, -1] for L in self.prices]))}
         if (cases := self.chosen.cases) is not None:
-            everything = [
-                mean_cost(cases.at_prices(L).all_decided(), L).estimate for L in self.prices
-            ]
-            found["deciding every case"] = np.mean(everything)
-        return {way: float(cost) for way, cost in found.items()}
+            decided = [mean_cost(cases.at_prices(L).all_decided(), L) for L in self.prices]
+            found["deciding every case"] = float(np.mean([cost.estimate for cost in decided]))
+        return found
 
     def _repr_html_(self) -> str:
         columns = {
@@ -160,7 +160,7 @@ class Choice:
         }
         notes = [f"{way}: {cost:.4g}" for way, cost in self.baselines.items()]
         notes += [f"Left out: {name} ({reason})" for name, reason in self.left_out.items()]
-        title = f"Choice of a model on {self.n_cases:,} cases, {self.n_folds} folds"
+        title = f"Choice of a model on {len(self.y):,} cases, {self.n_folds} folds"
         return table_html(title, columns, notes=notes)
 
 
@@ -244,10 +244,8 @@ def choose_model(
     problem = ProblemSize(K, n_features, n, random_state, ordered)
     asked = None if models is None else [name.strip() for name in models]
     methods, left_out = _entries(asked, problem, prices)
-    race = Race(
-        prepare, X, k, K, folds, prices,
-        random_state=random_state, n_jobs=n_jobs, tell=tell or (lambda _: None),
-    )  # fmt: skip
+    tell = tell or (lambda _: None)
+    race = Race(prepare, X, k, K, folds, prices, random_state, n_jobs, tell)
     runners, lost = race.run([Runner.of(method, problem) for method in methods])
     fold = np.empty(n, dtype=np.intp)
     for f, (_, test) in enumerate(folds):
@@ -323,17 +321,17 @@ def _tried(
     """Calibrate the posteriors of each model, blend them, and say what each costs."""
     y, n = race.k, len(race.k)
     prior = PRIOR * n / size
-    tuned = {runner.name: runner.tuned() for runner in runners}
-    times = {runner.name: runner.seconds(n) for runner in runners}
-    best = {runner.name: runner.best for runner in runners}
+    tuned = {r.name: clone(r.model).set_params(**r.best) for r in runners}
+    times = {r.name: r.seconds(n) for r in runners}
+    best = {r.name: r.best for r in runners}
     parts: dict[str, Any] = {r.name: r.points_at[0].p for r in runners if r.by_posteriors}
     found = []
     for runner in runners:
         if not runner.by_posteriors:
             points = [replace(point, **about) for point in runner.points_at]
             cost = _mean([mean_cost(p, L, size) for p, L in zip(points, race.prices, strict=True)])
-            name, own = runner.name, tuned[runner.name]
-            found.append(Tried(name, own, best[name], {}, None, None, cost, times[name]))
+            name = runner.name
+            found.append(Tried(name, tuned[name], best[name], {}, None, None, cost, times[name]))
     members_of = {name: {name: p} for name, p in parts.items()}
     if blends and len(parts) >= least:
         members_of["blend"] = parts
@@ -419,10 +417,6 @@ class Runner:
         """Whether it is run for its posteriors, not for its decisions."""
         return self.method.blended
 
-    def tuned(self) -> Any:
-        """Return the model at its best point, unfitted."""
-        return clone(self.model).set_params(**self.best)
-
     @property
     def n_fits(self) -> int:
         """Number of fits in a fold; those that differ in the number of trees share one."""
@@ -444,18 +438,20 @@ class Runner:
             self.points = [self.best]
 
 
+@dataclass
 class Race:
     """The cases, their folds, and the prices at which learners by boundaries are trained."""
 
-    def __init__(
-        self, prepare: Any, X: Any, k: Indices, n_classes: int, folds: Splits,
-        prices: Sequence[Floats], *, random_state: int | None, n_jobs: int | None,
-        tell: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        self.prepare, self.X, self.k, self.K = prepare, X, k, n_classes
-        self.folds, self.prices = folds, list(prices)
-        self.random_state, self.n_jobs, self.tell = random_state, n_jobs, tell
-        self._encoded: tuple[Indices, list[Fold]] | None = None  # of the last leg
+    prepare: Any
+    X: Any
+    k: Indices
+    K: int
+    folds: Splits
+    prices: Sequence[Floats]
+    random_state: int | None
+    n_jobs: int | None
+    tell: Callable[[str], None]
+    _encoded: tuple[Indices, list[Fold]] | None = None  # of the last leg
 
     def run(self, runners: list[Runner]) -> tuple[list[Runner], dict[str, str]]:
         """Run all legs; who reached the end, with all cases out of fold, and why others did not."""
@@ -475,8 +471,7 @@ class Race:
         self.tell(f"Cross-fitting on all {n:,} cases: {names}{self._left(runners)}.")
         self.leg(runners, np.arange(n), len(self.folds))
         for runner in runners:
-            order = np.argsort(runner.points_at[0].rows)  # every case once
-            runner.points_at = [cases.take(order) for cases in runner.points_at]
+            runner.points_at = [in_order(cases) for cases in runner.points_at]
         return runners, left_out
 
     def leg(self, runners: list[Runner], rows: Indices, n_folds: int) -> None:
@@ -512,11 +507,7 @@ class Race:
             mine = done[i :: len(runners)]
             spent = sum(seconds for seconds, _ in mine)
             runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
-            by_fold = [found for _, found in mine]  # of each fold, point and cost
-            points = [
-                [replace(joined(of), y=self.k[tested], rows=tested) for of in zip(*p, strict=True)]
-                for p in zip(*by_fold, strict=True)
-            ]
+            points = gathered([found for _, found in mine], y=self.k[tested], rows=tested)
             middle = costs[len(costs) // 2]
             prices = None if runner.by_posteriors else uniform_prices(self.K, middle)
             at = [[point[len(point) // 2]] for point in points]
@@ -540,9 +531,8 @@ class Race:
         losses = {}
         for runner in runners:
             if runner.by_posteriors:
-                cases = runner.points_at[0]
-                p: Any = cases.p
-                p = tempered(p, learn_temperature(p, cases.y))
+                cases: Any = runner.points_at[0]
+                p = tempered(cases.p, learn_temperature(cases.p, cases.y))
                 losses[runner.name] = float(of_posteriors(p, y=cases.y).log_losses().mean())
         lowest, kept = min(losses.values(), default=np.nan), []
         for runner in runners:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import ParameterGrid
@@ -16,90 +17,36 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._errors import RejoError
 from rejo._io import stage_lines
-from rejo._state import (
-    MOST_FEATURES,
-    Must,
-    count,
-    each,
-    floats,
-    mapping,
-    maybe,
-    number,
-    optional,
-    pair,
-    part,
-    plain,
-    require,
-    storable,
-    text,
-)
-from rejo._typing import Floats, Indices, Mask
-from rejo.baselines import (
-    FEATURES,
-    NoveltyReject,
-    copy_fitted,
-    with_last,
-)
+from rejo._state import storable
+from rejo._typing import Floats, Indices
+from rejo.baselines import FEATURES, NoveltyReject, copy_fitted, with_last
 from rejo.decisions import uniform_prices
 from rejo.estimators import (
     FiniteInterval,
-    Judgement,
     RejectClassifier,
-    check_answering,
     final_classifier,
-    final_step,
     fit_weighted,
     is_ordered,
-    mean_price,
     typical_of,
 )
 from rejo.metrics import tally
-from rejo.prices import describe_prices, reject_cost_of
-from rejo.selection.choose import (
-    Chosen,
-    Margin,
-    choose,
-    closest,
-    is_tied,
-    model_at,
-    settle_ties,
-    too_small,
-)
-from rejo.selection.cross_validation import RejectCurve, curve_of
+from rejo.prices import describe_prices
+from rejo.selection import folds
+from rejo.selection.choose import Chosen, choose, closest, is_tied, model_at, settle_ties, too_small
+from rejo.selection.cross_validation import curve_of
 from rejo.selection.expected import (
-    Expected,
-    MeanCosts,
     estimate_rates,
     expect,
     independent_cases,
     mean_costs,
     outcome_shares,
 )
-from rejo.selection.folds import (
-    REJECT_COSTS,
-    Splits,
-    by_posteriors,
-    candidate,
-    check_aligned,
-    check_cases,
-    check_reject_costs,
-    check_rejects,
-    described,
-    has_order,
-    highest_reject_cost,
-    is_plain,
-    known_classes,
-    last_name,
-    last_step,
-    rejecting,
-    split_cases,
-    split_shuffled,
-)
+from rejo.selection.folds import by_posteriors, last_step
 from rejo.selection.limits import (
     TARGETS,
     GroupPolicy,
@@ -119,26 +66,17 @@ from rejo.selection.out_of_fold import (
     judge_with,
     novel_kinds,
     relative_price,
-    with_cut,
 )
-from rejo.selection.promises import (
-    Guarantee,
-    TargetUnattainable,
-    held_out_share,
-    hold_out,
-    order_in_time,
-    reviewing,
-)
-from rejo.selection.summary import advise, cautions, matching_price, reason, summarise
+from rejo.selection.point import OperatingPoint
+from rejo.selection.promises import TargetUnattainable, reviewing
 from rejo.selection.traps import warn_of_repeats
 from rejo.tables import TableEncoder
-from rejo.typical import Typical
 
 __all__ = ["CANDIDATES", "RejectClassifierCV"]
 
 #: Reject costs from which a search starts, for learners that are trained for one reject cost.  At
 #: 1/2, the two edges of a learned reject region are one, and nothing is rejected.
-CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
+CANDIDATES = (0.02, *folds.REJECT_COSTS, 0.5)
 
 
 class Task(NamedTuple):
@@ -168,11 +106,11 @@ class Task(NamedTuple):
         """Prices (K, K + 1) by which cases are ranked; without any, every error counts alike."""
         return uniform_prices(len(self.classes), 0.0) if self.prices is None else self.prices
 
-    def part(self, estimator: Any) -> tuple[Any, Any]:
+    def part(self, search: Any) -> tuple[Any, Any]:
         """Cases and classes to learn from."""
         if self.held is None:
             return self.X, self.y
-        return _safe_split(estimator, self.X, self.y, self.train)
+        return _safe_split(search, self.X, self.y, self.train)
 
     def take(self, values: Any) -> Any:
         """Values (n,), if there are any, of the cases to learn from."""
@@ -195,29 +133,24 @@ class Learner(NamedTuple):
 
     def ranked(self, prices: Floats) -> Self:
         """The same, ranked by doubt at these prices; ties as the fitted model has them."""
-        points, final = [ranked_at(point, prices) for point in self.points], self.final
-        if final is not None:
-            doubt = ranked_at(final, prices).doubt
+        points = [point.at_prices(prices) for point in self.points]
+        if self.final is not None:
+            doubt = self.final.at_prices(prices).doubt
             points[self.at] = settle_ties(points[self.at], doubt[self.cases.rows])
         return self._replace(points=points)
 
 
-def ranked_at(cases: OutOfFold, prices: Floats) -> OutOfFold:
-    """The cases ranked at these prices; by boundaries as they are."""
-    return cases if cases.p is None else cases.at_prices(prices)
-
-
 @storable
-@described
+@folds.described
 @dataclass(eq=False, repr=False)
-class RejectClassifierCV(RejectClassifier):
+class RejectClassifierCV(OperatingPoint):
     """Find the operating point, and the model, for a target such as a review budget.
 
-    A classifier that decides by posteriors and prices is cross-fitted once.  The cases are ranked
-    by what a review of them is worth, and the target is a cut in this ranking: a budget is met to
-    within one case.  Other learners are fitted at each of ``reject_costs``, and the one that meets
-    the target best then reviews a few more cases, or fewer, along its own ranking.  At the end the
-    model is fitted on all cases.  Several limits all hold at the same operating point.
+    A classifier that decides by posteriors is cross-fitted once.  The cases are ranked by what a
+    review of them is worth, and the target is a cut in this ranking: a budget is met to within one
+    case.  Other learners are fitted at each of ``reject_costs``, and the one that meets the target
+    best then reviews more cases, or fewer, along its own ranking.  The model is fitted on all
+    cases.  Several limits all hold at the same operating point.
 
     Estimates are not guarantees; for a guarantee, give a ``confidence``.  Some of the cases are
     then held out, and a candidate is accepted only if these cases prove that it keeps all limits,
@@ -299,23 +232,20 @@ class RejectClassifierCV(RejectClassifier):
         The fitted classifier; it answers all methods.
     reject_cost_ : float
         Price of a review, where an error costs 1, at which the model decides: as given, or to
-        which the cut amounts (of the mean prices, if they differ between classes).  If a cut
-        reviews every case it is 0 or less, and if it reviews none it may be 1 or more.
+        which the cut amounts (of the mean prices, if they differ between classes).
     prices_ : ndarray of shape (n_classes, n_classes + 1) or None
         The prices that were given, as in :mod:`rejo.decisions`.
     cut_ : float or None
-        What a review must at least be worth, at ``prices_``, or at a price of 1 for an error and 0
-        for a review if none were given.  ``None`` for a learner that is trained for one reject
-        cost.
+        What a review must at least be worth, at ``prices_``, or if none were given where an error
+        costs 1 and a review 0.  ``None`` for a learner that is trained for one reject cost.
     best_params_, curve_params_ : dict, list of dict
         The parameters chosen from the grid; by boundaries, those for each of ``reject_costs``.
     limits_ : list of Limit
         What was asked for: a ``rate``, of whom, and the ``most`` that it may be.  Empty if prices
         alone are the target.
     rates_ : tuple of two floats
-        Estimated shares of rejections and of errors, both of all cases, out of fold.  With
-        ``max_error``, errors are read from a smooth curve: those counted at the chosen cut are
-        fewer than new cases will see.
+        Estimated shares of rejections and of errors, both of all cases.  With ``max_error``, errors
+        are read from a smooth curve: those counted at the chosen cut are too few.
     sizes_, n_effective_ : tuple of two floats, float
         Number of independent cases that each of these estimates is worth; the smaller of the two.
     curve_ : RejectCurve
@@ -332,16 +262,15 @@ class RejectClassifierCV(RejectClassifier):
         Share of all cases, out of fold, of each true class (rows) that is decided as each class or,
         last, goes to review.  Errors that were not seen count.
     costs_ : MeanCosts or None
-        If prices were given, the expected mean cost of a case as decided, if all were decided, and
-        if all were reviewed, with 95 % intervals.
+        If prices were given, the expected mean cost of a case as decided, if all were decided, or
+        reviewed, with 95 % intervals.
     guarantees_ : list of Guarantee
         What is guaranteed with ``confidence``: all of it at once.
     policy_ : GroupPolicy or None
         The groups that the model knows, and those whose cases are all reviewed.
     margin_ : Margin or None
-        With ``max_error`` and no ``confidence``, the limit is exceeded about as often as not.  The
-        ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
-        ``max_error`` in nine of ten such fits; both ``None`` if there are too few cases.
+        With ``max_error`` alone: the ``limit`` to ask for instead, and the ``rejection_rate`` that
+        follows, to stay within it in nine of ten such fits; ``None`` if there are too few cases.
     gap_ : tuple of two floats or None
         The shares of reviews next to a budget, if many cases are alike and none is between.
     choice_ : Choice or None
@@ -438,33 +367,7 @@ class RejectClassifierCV(RejectClassifier):
         "verbose": ["verbose"],
     }
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "n_features_in_": optional(count(1, MOST_FEATURES)),  # a pipeline may not have it
-        "best_estimator_": part(BaseEstimator),
-        "reject_cost_": number(),
-        "best_params_": mapping(text(), plain()),
-        "curve_params_": each(mapping(text(), plain())),
-        "prices_": maybe(floats("K", None)),
-        "cut_": maybe(number()),
-        "limits_": each(part(Limit)),
-        "rates_": pair(number(0.0, 1 + 1e-9)),
-        "sizes_": pair(number(1e-300)),
-        "n_effective_": number(1e-300),
-        "curve_": part(RejectCurve),
-        "chosen_": count(),
-        "expected_": part(Expected),
-        "shares_": floats("K", None, low=0.0, high=1 + 1e-9),
-        "costs_": maybe(part(MeanCosts)),
-        "guarantees_": each(part(Guarantee)),
-        "policy_": maybe(part(GroupPolicy)),
-        "margin_": maybe(part(Margin)),
-        "gap_": maybe(pair(number(0.0, 1.0))),
-        "typical_": maybe(part(Typical)),
-        "_prices_said": maybe(text()),
-    }
-    _not_saved = ("outcomes_", "choice_", "_kept")  # an entry for each training case
-
-    @described
+    @folds.described
     def fit(
         self,
         X: Any,
@@ -501,17 +404,16 @@ class RejectClassifierCV(RejectClassifier):
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
         self._check(cases)
         for name, values in {"group": group, "time": time}.items():
-            check_aligned(X, name, values)
-        X, y, groups, weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
+            folds.check_aligned(X, name, values)
+        X, y, groups, weight = folds.check_cases(X, y, groups, sample_weight, type(self).__name__)
         task = self._task(X, y, weight, groups, group, time)
         small = self._small_groups(task)
         learner = self._learn(task, cases)
-        model, held_out = None, None
-        if task.held is not None:  # cases that the fitted model has not seen
-            model = self._fit(learner, task)
+        model = fit_weighted(clone(learner.estimator), *task.part(self), task.weight)
+        held_out = None
+        if task.held is not None:
             held_out = self._judge_held(model, learner, task)
         elif is_tied(learner.cases):  # which the fitted model decides, or reviews, together
-            model = self._fit(learner, task)
             posteriors = learner.cases.p is not None
             final = judge_with(model, X, task.classes, posteriors=posteriors)
             learner = learner._replace(final=final).ranked(task.ranking_prices)
@@ -520,7 +422,6 @@ class RejectClassifierCV(RejectClassifier):
             small=small, small_groups=self.small_groups, given=self._given_cuts(task),
             rests_on=task.rests_on, size=task.size,
         )  # fmt: skip
-        model = self._fit(learner, task) if model is None else model
         self._store(model, task, learner, chosen, held_out)
         self.typical_ = typical_of(self.best_estimator_, X)
         return self
@@ -528,13 +429,13 @@ class RejectClassifierCV(RejectClassifier):
     def _task(self, X: Any, y: Any, weight: Any, groups: Any, group: Any, time: Any) -> Task:
         """Read what is asked for, and settle which cases are held out."""
         n = len(y)
-        classes, k = known_classes(self if self._by_name else self._model, y)
+        classes, k = folds.known_classes(self if self._by_name else self._model, y)
         if len(classes) < 2:
             found = f"only one class, {classes.tolist()[0]!r}" if len(classes) else "no cases"
             raise ValueError(f"y has {found}: at least two classes are needed.")
         names, member = (None, None) if group is None else group_names(group, n)
         limits, prices = self._asked(classes, self._has_order(classes, y), names=names)
-        order = order_in_time(time, n)
+        order = folds.order_in_time(time, n)
         train, held = np.arange(n), None
         if self.confidence is not None:
             if weight is not None:
@@ -545,8 +446,8 @@ class RejectClassifierCV(RejectClassifier):
             warn_of_repeats(X, k, groups)
             share: Any = self.calibration_size
             if share == "auto":
-                share = held_out_share(independent_cases(n, None, groups))
-            train, held = hold_out(n, share, self.random_state, groups, order)
+                share = folds.held_out_share(independent_cases(n, None, groups))
+            train, held = folds.hold_out(n, share, self.random_state, groups, order)
             left = np.bincount(k[train], minlength=len(classes))
             if left.min() < min(2, np.bincount(k).min()):
                 raise TargetUnattainable(
@@ -555,11 +456,9 @@ class RejectClassifierCV(RejectClassifier):
                     parameter="y",
                     remedy="Give more of its cases, leave it out, or lower calibration_size.",
                 )
-        rests_on = "random" if order is None else "latest"
+        rests_on, together = "random" if order is None else "latest", None
         if groups is not None:
             rests_on = "one_each" if order is None else "latest_one_each"
-        together = None
-        if groups is not None:
             together = np.unique(np.asarray(groups), return_inverse=True)[1]
         return Task(
             X, y, classes, k, limits, prices, train, held, rests_on, weight, together, member, names
@@ -588,8 +487,8 @@ class RejectClassifierCV(RejectClassifier):
 
     def _learn(self, task: Task, cases: OutOfFold | None) -> Learner:
         """Judge the cases out of fold, and choose the model and its parameters."""
-        estimator, grid = self._model, list(ParameterGrid(self._grid))
-        X, y = task.part(estimator)
+        estimator, grid = self._model, self._points
+        X, y = task.part(self)
         groups = task.take(task.together)
         self.choice_: Choice | None = None
         if self._by_name:
@@ -598,47 +497,44 @@ class RejectClassifierCV(RejectClassifier):
             _check_given(cases, task)
             points, params = [replace(cases, weight=task.weight)], [dict[str, Any]()]
         else:
-            posteriors = by_posteriors(estimator)
-            costs = None if posteriors else self._costs(task.limits, task.prices)
+            splits = (
+                folds.split_shuffled(self.cv, X, y, groups, self.random_state)  # as the others were
+                if self._by_name else folds.split_cases(self.cv, X, y, groups)
+            )  # fmt: skip
+            costs = None if by_posteriors(estimator) else self._costs(task.limits, task.prices)
             found = judge_folds(
-                estimator, X, y, self._splits(X, y, groups), grid=grid, costs=costs,
-                sample_weight=task.weight, n_jobs=self.n_jobs,
+                estimator, X, y, splits, grid=grid, costs=costs, sample_weight=task.weight,
+                n_jobs=self.n_jobs,
             )  # fmt: skip
             K = len(task.classes)
             best = best_points(found, [uniform_prices(K, w) for w in costs] if costs else [None])
             points = [in_order(found[b][i]) for i, b in enumerate(best)]
             params = [grid[b] for b in best]
         about = {"group": task.take(task.group), "together": groups}
-        points = [
-            replace(one, **{name: of[one.rows] for name, of in about.items() if of is not None})
-            for one in points
-        ]
+        about = {name: of for name, of in about.items() if of is not None}
+        points = [replace(x, **{name: of[x.rows] for name, of in about.items()}) for x in points]
         at = closest(points, task.limits)
-        estimator = candidate(estimator, params[at])
+        estimator = folds.candidate(estimator, params[at])
         if points[at].p is None:
-            estimator.set_params(**{check_rejects(estimator): points[at].trained_for})
+            estimator.set_params(**{folds.check_rejects(estimator): points[at].trained_for})
         return Learner(estimator, points, at, params).ranked(task.ranking_prices)
-
-    def _splits(self, X: Any, y: Any, groups: Any) -> Splits:
-        if self._by_name:  # as the others were judged
-            return split_shuffled(self.cv, X, y, groups, self.random_state)
-        return split_cases(self.cv, X, y, groups)
 
     def costs_to_try(self, classes: NDArray[Any], *, ordered: bool) -> list[float]:
         """Reject costs that a learner by boundaries is tried at: one if prices are the target."""
-        return self._costs(*self._asked(classes, has_order(classes, ordered)))
+        return self._costs(*self._asked(classes, folds.has_order(classes, ordered)))
 
     def _costs(self, limits: Sequence[Limit], prices: Floats | None) -> list[float]:
         if prices is not None and all(limit.rate == "mean_cost" for limit in limits):
             return [relative_price(prices)]
-        return check_reject_costs(CANDIDATES if self.reject_costs is None else self.reject_costs)
+        given = self.reject_costs
+        return folds.check_reject_costs(CANDIDATES if given is None else given)
 
     def _given_cuts(self, task: Task) -> Floats | None:
         """Cuts that are to be proved, if reject costs were given for posteriors."""
         if self.reject_costs is None or not self._by_posteriors:
             return None
         K, prices = len(task.classes), task.ranking_prices
-        costs = check_reject_costs(self.reject_costs, highest_reject_cost(K, True))
+        costs = folds.check_reject_costs(self.reject_costs, folds.highest_reject_cost(K, True))
         error = prices[:, :-1].sum() / (K * (K - 1))
         return np.array(costs) * error - prices[:, -1].mean()
 
@@ -671,15 +567,12 @@ class RejectClassifierCV(RejectClassifier):
                 cases = replace(cases, kind=novel_kinds(model, X, cases))
         return model, cases
 
-    def _fit(self, learner: Learner, task: Task) -> Any:
-        return fit_weighted(clone(learner.estimator), *task.part(learner.estimator), task.weight)
-
     def _judge_held(self, model: Any, learner: Learner, task: Task) -> OutOfFold:
         """Judge the held-out cases as the learner ranks its own."""
-        X, _ = _safe_split(learner.estimator, task.X, task.y, task.held, task.train)
+        X, _ = _safe_split(self, task.X, task.y, task.held, task.train)
         posteriors = learner.cases.p is not None
         new = judge_with(model, X, task.classes, posteriors=posteriors)
-        new = ranked_at(new, task.ranking_prices)
+        new = new.at_prices(task.ranking_prices)
         about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
         return replace(new, **{k: v[task.held] for k, v in about.items() if v is not None})
 
@@ -721,14 +614,14 @@ class RejectClassifierCV(RejectClassifier):
                     remedy="Use RejectClassifierCV.fit on rows that fit into memory.",
                 )
         classes, posteriors = final_classifier(model).classes_, points[0].p is not None
-        limits, prices = self._asked(classes, has_order(classes, ordered), posteriors)
+        limits, prices = self._asked(classes, folds.has_order(classes, ordered), posteriors)
         k, together = points[0].y, points[0].together
         task = Task(
             X, None, classes, k, limits, prices, np.arange(len(k)), together=together,
             rests_on="random" if together is None else "one_each",
         )  # fmt: skip
         points, proving = (
-            [ranked_at(one, task.ranking_prices) for one in some] for some in (points, proving)
+            [one.at_prices(task.ranking_prices) for one in some] for some in (points, proving)
         )
         at = closest(points, limits)
         new, seed = proving[at], self.random_state if isinstance(self.random_state, Integral) else 0
@@ -737,20 +630,19 @@ class RejectClassifierCV(RejectClassifier):
             points[at], limits, prices, self.confidence, held_out=new,
             given=self._given_cuts(task), rests_on=task.rests_on, size=task.size,
         )  # fmt: skip
-        size = independent_cases(len(new.y), None, new.together)
         self.choice_ = None
         learner = Learner(self.estimator, list(points), at, [{}] * len(points))
-        self._store(model, task, learner, chosen, new, apart=size)
+        self._store(model, task, learner, chosen, new, apart=True)
         self.typical_ = None if X is None else typical_of(self.best_estimator_, X)
         return self
 
     def _store(
         self, model: Any, task: Task, learner: Learner, chosen: Chosen,
-        held_out: OutOfFold | None, apart: float | None = None,
+        held_out: OutOfFold | None = None, *, apart: bool = False,
     ) -> None:  # fmt: skip
         """Set the operating point, and say what to expect of it.
 
-        If the model was fitted ``apart``, held-out cases worth so many independent ones say it.
+        If the model was fitted ``apart``, held-out cases say it.
         """
         own = reviewing(learner.cases, chosen.reviewed)
         cut = chosen.cut
@@ -767,8 +659,8 @@ class RejectClassifierCV(RejectClassifier):
         self.policy_ = None
         if task.names is not None:
             self.policy_ = GroupPolicy(task.names, [task.names[g] for g in chosen.reviewed])
-        if self.confidence is not None and held_out is not None:
-            seen = reviewing(held_out, chosen.reviewed)
+        seen = None if held_out is None else reviewing(held_out, chosen.reviewed)
+        if self.confidence is not None and seen is not None:
             points = [replace(seen, fold=np.zeros(len(seen.y), np.intp)).at(c) for c in chosen.cuts]
             at = int(np.searchsorted(chosen.cuts, chosen.cut))
         elif cases.prices is None:
@@ -780,21 +672,22 @@ class RejectClassifierCV(RejectClassifier):
         self.curve_, self.chosen_ = curve_of(points), at
         n = len(task.train)
         once = len(cases.y) == n and np.array_equal(cases.rows, np.arange(n))
-        self.outcomes_ = points if once and self.confidence is None and apart is None else None
-        if apart is not None and held_out is not None:
+        self.outcomes_ = points if once and self.confidence is None and not apart else None
+        if apart and held_out is not None:
             cases = held_out.at(cut)
+            size = independent_cases(len(cases.y), None, cases.together)
             found = tally(cases.decision, cases.y)
-            size = apart / (2.0 if chosen.guarantees else 1.0)  # luck, if they accepted it
             self.rates_ = float(found.rejection_rate), float(found.error_rate)
-            self.sizes_, size = (size, size), apart
+            self.sizes_ = (size / (2.0 if chosen.guarantees else 1.0),) * 2  # luck, if it is proved
         else:
             size, total = task.size, n if task.weight is None else float(task.weight.sum())
             tested = len(cases.y) if cases.weight is None else float(cases.weight.sum())
-            seen_at = None
-            if held_out is not None:
-                seen_at = reviewing(held_out, chosen.reviewed).at(cut)
+            seen_at = None if seen is None else seen.at(cut)
+            # An allowed error is met partly by luck; by luck alone, maybe, if no cut is sure of it.
+            sure = chosen.margin is not None and chosen.margin.limit is not None
+            luck = 0.0 if chosen.margin is None else 1.0 if sure else 4.0
             self.rates_, self.sizes_ = estimate_rates(
-                cases, size, tested=tested / total, smooth=chosen.smooth, luck=luck_of(chosen),
+                cases, size, tested=tested / total, smooth=chosen.smooth, luck=luck,
                 held_out=seen_at,
             )  # fmt: skip
         self.n_effective_ = min(self.sizes_)
@@ -805,7 +698,7 @@ class RejectClassifierCV(RejectClassifier):
         if self.cost_of is not None:
             self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
         copy_fitted(self, self.best_estimator_, names=FEATURES)
-        self._kept: Any = None if apart is not None else (task._replace(X=None, y=None), learner)
+        self._kept: Any = None if apart else (task._replace(X=None, y=None), learner)
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, self.confidence or 0.95)
 
     def at(self, **targets: Any) -> Self:
@@ -845,150 +738,8 @@ class RejectClassifierCV(RejectClassifier):
         ).ranked(task.ranking_prices)
         small = found._small_groups(task)
         chosen = choose(learner.cases, task.limits, prices, small=small, size=task.size)
-        found._store(self.best_estimator_, task, learner, chosen, None)
+        found._store(self.best_estimator_, task, learner, chosen)
         return found
-
-    @property
-    def guarantee_(self) -> Guarantee | None:
-        """The first of the guarantees."""
-        check_is_fitted(self)
-        return self.guarantees_[0] if self.guarantees_ else None
-
-    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
-        if self.prices_ is None:
-            return float(self._ask("_mean_cost", X, y, sample_weight))
-        # The model decides at these prices plus the cut, which is not what a review costs.
-        return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
-
-    def judge(self, X: Any, *, group: Any = None) -> Judgement:
-        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`.
-
-        What a review is worth is at ``prices_``, or at a price of 1 for an error and 0 for a
-        review: then it is the probability that the decision is wrong.  Points of a ``group`` that
-        the model does not know, or for which nothing is promised, are rejected.
-        """
-        check_aligned(X, "group", group)
-        found = self._ask("judge", X)
-        if found.worth is not None and self.cut_ is not None:
-            found = found._replace(worth=found.worth + self.cut_)  # the cut was added to the price
-        if group is not None and self.policy_ is None:
-            raise ValueError("group was not given to fit, so the model knows no groups.")
-        if self.policy_ is None or (group is None and not self.policy_.needed):
-            return found
-        if group is None:
-            raise ValueError(
-                "the decisions of this model depend on the group of each case: pass group=."
-            )
-        return self.policy_.apply(found, group)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, group: Any = None) -> float:
-        """As :meth:`rejo.estimators.RejectClassifier.score`, of cases that belong to groups."""
-        if group is None:
-            return super().score(X, y, sample_weight)
-        decision = self.judge(X, group=group).decision
-        prices = self.prices_
-        if prices is None:
-            prices = uniform_prices(len(self.classes_), float(self.reject_cost_))
-        return 1.0 - mean_price(prices, self.classes_, decision, y, sample_weight)
-
-    def expect(self, n_cases: int) -> Expected:
-        """Predict the rates in a batch of ``n_cases`` new cases.
-
-        The named tuple has ``rejection_rate``, ``error_rate`` (of all cases) and
-        ``accepted_error_rate`` (of the decided cases), each with ``estimate``, ``low`` and
-        ``high``.  The rate of a batch falls in the interval with a probability of about
-        ``confidence`` (0.95 if none was given), if new cases are like the training cases.
-        """
-        check_is_fitted(self)
-        if not isinstance(n_cases, Integral) or n_cases < 1:
-            raise ValueError(f"n_cases must be a positive integer; got {n_cases!r}.")
-        return expect(*self.rates_, self.sizes_, int(n_cases), self.expected_.confidence)
-
-    def summary(self) -> str:
-        """Describe the model in a paragraph of plain words."""
-        check_is_fitted(self)
-        found = [
-            summarise(
-                self.expected_, self._classes_said, self.shares_, self.reason(),
-                self.guarantees_, self.policy_, self.costs_,
-            )
-        ]  # fmt: skip
-        if self.margin_ is not None:
-            found.append(advise(self.limits_[0], self.margin_))
-        found.append(matching_price(self.limits_, self.reject_cost_, self._prices_said))
-        return " ".join(filter(None, [*found, *self.cautions()]))
-
-    @property
-    def _classes_said(self) -> list[str]:
-        return [str(label) for label in self.classes_.tolist()]
-
-    def cautions(self) -> list[str]:
-        """Say what to think of before the model is used; nothing if there is nothing."""
-        check_is_fitted(self)
-        return cautions(self._classes_said, self.shares_, self.costs_, self.limits_, self.gap_)
-
-    def reason(self) -> str:
-        """Say what was asked for, at which prices, and what cases cost if prices were given."""
-        check_is_fitted(self)
-        return reason(self.limits_, self.reject_cost_, self._prices_said, self.costs_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "expected_")
-
-    def _operating_point(self) -> dict[str, Any]:
-        limits = {limit.parameter: limit.most for limit in self.limits_[::-1]}
-        point = super()._operating_point() | {"target": limits or self._price_target()}
-        if self.prices_ is not None and reject_cost_of(self.prices_) is None:
-            point["prices"] = self.prices_
-        if self.policy_ is not None:
-            point["groups"] = self.policy_._asdict()
-        share = getattr(final_classifier(self.best_estimator_), "review_share", None)
-        if share is not None:  # of ordinary cases that a detector may call novel
-            point["novelty"] = share
-        return point | ({"guarantees": self.guarantees_} if self.guarantees_ else {})
-
-    # A cut may review nothing at all, or everything.
-
-    @property
-    def _lowest_reject_cost(self) -> float:
-        return -np.inf if self.decides_by_posteriors else 0.0
-
-    @property
-    def _highest_reject_cost(self) -> float:
-        return np.inf if self.decides_by_posteriors else 0.5
-
-    def _check_state(self) -> None:
-        """The rates are shares, the point is on the curve, and it decides by its prices."""
-        super()._check_state()
-        check_answering(self, self.best_estimator_)
-        K, shares, last = len(self.classes_), self.shares_, final_classifier(self.best_estimator_)
-        prices = uniform_prices(K, 0.0) if self.prices_ is None else self.prices_
-        n_features = None if self.typical_ is None else len(self.typical_.mean)
-        for problem, fine in {
-            "its rates are not shares of all cases": sum(self.rates_) <= 1 + 1e-9,
-            "the numbers of cases behind its rates do not agree":
-                self.n_effective_ == min(self.sizes_),
-            "its operating point is not on its curve":
-                self.chosen_ < len(self.curve_.reject_costs),
-            "shares_ are not one for each outcome":
-                shares.shape[1] == K + 1 and abs(shares.sum() - 1) < 0.5,
-            "prices_ are not a number for each outcome": prices.shape[1] == K + 1,
-            "what is typical is so of other features":
-                n_features in (None, getattr(last, "n_features_in_", None)),
-        }.items():  # fmt: skip
-            require(fine, self, problem)
-        if self.decides_by_posteriors:
-            cut = self.cut_
-            fine = cut is not None and np.allclose(with_cut(prices, cut), last.prices_, rtol=1e-9)
-            require(fine, self, "its prices and its cut are not those it decides by")
-
-    def _restore_state(self) -> None:
-        self.expected_ = self.expected_._restored()
-        self.costs_ = None if self.costs_ is None else self.costs_._restored()
-
-    def _price_target(self) -> dict[str, float]:
-        name = "reject_cost" if self.cost_of is None else "cost_of"
-        return {name: float(self.reject_cost_)}
 
     def _check(self, cases: OutOfFold | None) -> None:
         """Refuse parameters that do not go together."""
@@ -1006,65 +757,62 @@ class RejectClassifierCV(RejectClassifier):
                 f"probabilities or scores, or a pipeline that ends in one; got {self.estimator!r}. "
                 "A search is param_grid here."
             )
-        for parameter in ("class_order", "ordered", "reject_label"):
-            if getattr(self, parameter) is not None and not name:
-                raise ValueError(f"{parameter} is for a model that is named: set it on estimator.")
-        if not name:
-            price = check_rejects(self._model)
-            if any(price in point for point in ParameterGrid(self._grid)):
-                raise ValueError(f"param_grid must not set {price}: it is found from the target.")
-        elif self.param_grid is not None:
-            raise ValueError(
-                f"estimator={name!r} tunes its models by itself: leave param_grid out."
-            )
-        if cases is not None and (self.confidence is not None or cases.p is None or name):
-            raise ValueError(
-                "cases are for an estimator that decides by posteriors, such as "
-                "ThresholdRejectClassifier, without a confidence."
-            )
-        if cases is not None and self.param_grid is not None:
-            raise ValueError("cases are of one estimator: leave param_grid out.")
-        if self.confidence is None and "max_cost" in given:
-            raise ValueError(
-                "max_cost is a promise: give a confidence, such as 0.95. For the lowest cost "
-                "without a promise, cost_of alone is enough."
-            )
+        names = ("class_order", "ordered", "reject_label")
+        own = [parameter for parameter in names if getattr(self, parameter) is not None]
+        price = "" if name else folds.check_rejects(self._model)
+        promised = self.confidence is not None
         listed = isinstance(self.cv, Iterable) and not hasattr(self.cv, "split")
-        if self.confidence is not None and listed:
-            raise ValueError(
-                "cv is a list of splits of all cases, but with a confidence the calibration cases "
-                "are held out first: give a number of folds, or a splitter."
-            )
+        for problem, wrong in {
+            f"{' and '.join(own)} is for a model that is named: set it on estimator.":
+                own and not name,
+            f"param_grid must not set {price}: it is found from the target.":
+                not name and any(price in point for point in self._points),
+            f"estimator={name!r} tunes its models by itself: leave param_grid out.":
+                name and self.param_grid is not None,
+            "cases are for an estimator that decides by posteriors, such as "
+            "ThresholdRejectClassifier, without a confidence.":
+                cases is not None and (promised or name or cases.p is None),
+            "cases are of one estimator: leave param_grid out.":
+                cases is not None and self.param_grid is not None,
+            "max_cost is a promise: give a confidence, such as 0.95. For the lowest cost without a "
+            "promise, cost_of alone is enough.":
+                "max_cost" in given and not promised,
+            "cv is a list of splits of all cases, but with a confidence the calibration cases are "
+            "held out first: give a number of folds, or a splitter.":
+                promised and listed,
+        }.items():  # fmt: skip
+            if wrong:
+                raise ValueError(problem)
 
     # ---- the estimator --------------------------------------------------------------------
 
     @property
     def _model(self) -> Any:
         """The estimator; a plain classifier at its end gets a reject option."""
-        return rejecting(self.estimator)
+        return folds.rejecting(self.estimator)
 
     @property
-    def _grid(self) -> Any:
-        """The parameters to choose from, by the names that they have in :attr:`_model`."""
-        if not is_plain(self.estimator) or self.param_grid is None:
-            return self.param_grid or {}
-        before = last_name(self.estimator)
-        grids = [self.param_grid] if isinstance(self.param_grid, dict) else self.param_grid
-
-        def inner(name: str) -> str:
-            if not name.startswith(before):
-                return name
-            return f"{before}estimator__{name.removeprefix(before)}"
-
-        return [{inner(name): values for name, values in grid.items()} for grid in grids]
+    def _points(self) -> list[dict[str, Any]]:
+        """The points of the grid, by the names that parameters have in :attr:`_model`."""
+        points = list(ParameterGrid(self.param_grid or {}))
+        if not folds.is_plain(self.estimator):
+            return points
+        last = folds.last_name(self.estimator)
+        return [
+            {
+                name
+                if not name.startswith(last)
+                else f"{last}estimator__{name[len(last) :]}": value
+                for name, value in point.items()
+            }
+            for point in points
+        ]
 
     @property
     def has_target(self) -> bool:
         """Whether a limit or a price was given."""
-        params = self.get_params(deep=False)
-        return any(params[name] not in (None, "auto") for name in TARGETS if name != "cost_of") or (
-            params["cost_of"] is not None
-        )
+        given = [getattr(self, name) for name in TARGETS]
+        return any(not (x is None or (isinstance(x, str) and x == "auto")) for x in given)
 
     @property
     def _learner(self) -> Any:
@@ -1085,59 +833,12 @@ class RejectClassifierCV(RejectClassifier):
         params = learner.get_params()
         orders = [params[name] for name in params if name.rpartition("__")[2] == "class_order"]
         ordered = any(order is not None for order in orders) or (y is not None and is_ordered(y))
-        return has_order(classes, ordered if self.ordered is None else self.ordered)
-
-    @property
-    def _decider(self) -> Any:
-        """The chosen classifier, or before ``fit`` the one that is tuned."""
-        fitted = hasattr(self, "best_estimator_")
-        return final_classifier(self.best_estimator_) if fitted else self._learner
-
-    @property
-    def decides_by_posteriors(self) -> bool:
-        """Whether the chosen model decides by posteriors and prices."""
-        fitted = hasattr(self, "best_estimator_")
-        return self._decider.decides_by_posteriors is True if fitted else self._by_posteriors
+        return folds.has_order(classes, ordered if self.ordered is None else self.ordered)
 
     @property
     def _by_posteriors(self) -> bool:
         """Whether the estimator takes any prices; of a name it is known only later."""
         return bool(self._by_name) or by_posteriors(self._model)
-
-    def _ask(self, method: str, X: Any, *more: Any) -> Any:
-        """What a method of the chosen classifier answers, after the steps before it."""
-        check_is_fitted(self)
-        classifier, X = final_step(self.best_estimator_, X)
-        return getattr(classifier, method)(X, *more)
-
-    @available_if(lambda self: hasattr(self._decider, "boundary_scores"))
-    def boundary_scores(self, X: Any) -> Floats:
-        """Return the scores (n_samples, n_boundaries) of the chosen model, if it has boundaries."""
-        return np.asarray(self._ask("boundary_scores", X))
-
-    @available_if(
-        lambda self: isinstance(self._decider, str) or hasattr(self._decider, "predict_proba")
-    )
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the posteriors (n_samples, n_classes) of the chosen model, if it has them."""
-        return np.asarray(self._ask("predict_proba", X))
-
-    @available_if(lambda self: hasattr(self._decider, "novel_mask"))
-    def novel_mask(self, X: Any) -> Mask:
-        """Return which cases (n_samples,) the chosen model finds novel, if it has a detector."""
-        return np.asarray(self._ask("novel_mask", X))
-
-    @available_if(lambda self: hasattr(self._decider, "novel_features"))
-    def novel_features(self, X: Any, top: int = 3) -> Any:
-        """Return the strange features of each case, as its last step sees them."""
-        return self._ask("novel_features", X, top)
-
-    def predict_forced(self, X: Any) -> NDArray[Any]:
-        """Predict the class (n_samples,) of every point, whatever its group."""
-        return np.asarray(self._ask("predict_forced", X))
-
-    def _to_onnx(self, graph: Any, X: str) -> str:
-        return str(graph.apply(self.best_estimator_, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1149,21 +850,12 @@ class RejectClassifierCV(RejectClassifier):
 
 def preparation(X: Any) -> Any:
     """Return what turns cases into standardised numbers: of a frame, or of an array."""
+    if issparse(X):
+        raise ValueError("a model by name centres its features, and X is sparse: give X.toarray().")
     if hasattr(X, "columns"):
         return TableEncoder()
     gaps = np.isnan(np.asarray(X, dtype=np.float64)).any()
     return make_pipeline(SimpleImputer(), StandardScaler()) if gaps else StandardScaler()
-
-
-def luck_of(chosen: Chosen) -> float:
-    """How often chance in the cases counts for a cut that was chosen by its error rate.
-
-    Once, as the rate is within the limit partly by luck; four times if no cut shows that it is, so
-    that the target may have been met by luck alone; not at all for a budget.
-    """
-    if chosen.margin is None:
-        return 0.0
-    return 4.0 if chosen.margin.limit is None else 1.0
 
 
 def _check_given(cases: OutOfFold, task: Task) -> None:

@@ -39,19 +39,8 @@ from rejo.estimators import (
     reject_label_of,
     score_folds,
 )
-from rejo.selection.folds import (
-    Fold,
-    Splits,
-    alike,
-    by_posteriors,
-    candidate,
-    check_rejects,
-    fit_path,
-    known_classes,
-    last_name,
-    last_step,
-    prepare_fold,
-)
+from rejo.selection import folds
+from rejo.selection.folds import Fold, Splits, candidate, last_step
 
 NEAR = 1e-9  # doubts that differ by less than this share of the highest price are equal: no cut
 REGION = 1.0 + 1e-12  # the cut at the region that a learner by boundaries rejects by itself
@@ -211,8 +200,9 @@ class OutOfFold:
         return 1e-12 if self.prices is None else NEAR * float(np.abs(self.prices).max())
 
     def at_prices(self, prices: Floats) -> OutOfFold:
-        """Rank again by what a review is worth at these prices (K, K + 1), and decide at them."""
-        assert self.p is not None
+        """Rank by what a review is worth at these prices (K, K + 1); by boundaries, as before."""
+        if self.p is None:
+            return self
         found = decide(self.p, prices)
         fixed = np.isnan(found.worth) | (False if self.kind is None else self.kind > 0)
         return replace(
@@ -377,7 +367,8 @@ def judge_with(model: Any, X: Any, classes: NDArray[Any], *, posteriors: bool) -
     if not posteriors:
         return among(look(model, X), classes)
     last, Z = final_step(model, X)
-    return with_classes(last.predict_proba(Z), last.classes_, classes, novel_cases(last, Z))
+    novel = np.asarray(last.novel_mask(Z)) if hasattr(last, "novel_mask") else None
+    return with_classes(last.predict_proba(Z), last.classes_, classes, novel)
 
 
 def with_classes(
@@ -431,12 +422,12 @@ def judge_folds(
     ascending reject ``costs``, or for the estimator's own.  Cases come fold by fold; ``rows`` says
     which they are.
     """
-    posteriors = by_posteriors(estimator) if posteriors is None else posteriors
+    posteriors = folds.by_posteriors(estimator) if posteriors is None else posteriors
     if not posteriors and costs is not None:
-        check_rejects(estimator)
+        folds.check_rejects(estimator)
     if sample_weight is not None and not all(sample_weight[test].any() for _, test in splits):
         raise ValueError("sample_weight is 0 for all test cases of a fold: give cv fewer folds.")
-    classes, k = known_classes(estimator, y)
+    classes, k = folds.known_classes(estimator, y)
     if type(estimator) is RejoSVC and costs is not None:
         parts = _judge_machines(estimator, grid, costs, X, y, splits, sample_weight, n_jobs)
     else:
@@ -454,6 +445,11 @@ def judge_folds(
         "fold": np.repeat(np.arange(len(splits)), [len(test) for _, test in splits]),
         "weight": None if sample_weight is None else sample_weight[rows],
     }  # fmt: skip
+    return gathered(parts, **about)
+
+
+def gathered(parts: Sequence[Sequence[Sequence[OutOfFold]]], **about: Any) -> list[list[OutOfFold]]:
+    """All cases at each point and cost, from those of each fold, point and cost."""
     return [
         [replace(joined(of_cost), **about) for of_cost in zip(*of_point, strict=True)]
         for of_point in zip(*parts, strict=True)
@@ -491,9 +487,11 @@ def _judge_split(
     estimator: Any, grid: Sequence[Point], costs: Sequence[float] | None, posteriors: bool, X: Any,
     y: Any, weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
 ) -> list[list[OutOfFold]]:  # fmt: skip
+    """Judge a test part at each point; those that share the steps before the last, together."""
     found: list[Any] = [None] * len(grid)
-    for which, fold in prepare_fold(estimator, grid, X, y, weight, train, test):
+    for which in folds.alike([folds.early_parameters(estimator, point) for point in grid]):
         points = [grid[i] for i in which]
+        fold = folds.make_fold(candidate(estimator, points[0]), X, y, weight, train, test)
         cases = judge_fold(estimator, points, fold, classes, costs=costs, posteriors=posteriors)
         for i, of_point in zip(which, cases, strict=True):
             found[i] = of_point
@@ -511,7 +509,7 @@ def judge_fold(
     """
     if posteriors:
         return [[cases] for cases in _by_posteriors(estimator, points, fold, classes)]
-    paths = (fit_path(candidate(estimator, point), costs, fold) for point in points)
+    paths = (folds.fit_path(candidate(estimator, point), costs, fold) for point in points)
     return [
         [judge_with(fit, fold.X_test, classes, posteriors=False) for fit in fits] for fits in paths
     ]
@@ -523,13 +521,15 @@ def _by_posteriors(
     """Cases at each point."""
     found: list[Any] = [None] * len(points)
     shared = "" if fold.weight is not None else _shared_parameter(estimator)
-    for which in alike(points, shared):
+    for which in folds.alike(points, shared):
         if len(which) > 1 and all(shared in points[i] for i in which):
             model = _source(last_step(candidate(estimator, points[which[0]])))
             answers = _along(model, [points[i][shared] for i in which], fold)
             cases: Iterable[Any] = (with_classes(p, known, classes) for known, p in answers)
         else:
-            fits = (next(fit_path(candidate(estimator, points[i]), None, fold)) for i in which)
+            fits = (
+                next(folds.fit_path(candidate(estimator, points[i]), None, fold)) for i in which
+            )
             cases = (judge_with(fit, fold.X_test, classes, posteriors=True) for fit in fits)
         for i, of_point in zip(which, cases, strict=True):
             found[i] = of_point
@@ -564,7 +564,7 @@ def _source(model: Any) -> Any:
 
 def _shared_parameter(estimator: Any) -> str:
     """Name of a parameter of which several values take one fit; empty if there is none."""
-    model, before = last_step(estimator), last_name(estimator)
+    model, before = last_step(estimator), folds.last_name(estimator)
     source = _source(model)
     before += "estimator__" if source is not model else ""
     if hasattr(source, "staged_predict_proba"):
@@ -577,12 +577,6 @@ def _rounds_of(booster: Any) -> str:
     return "max_iter" if "max_iter" in booster.get_params(deep=False) else "n_estimators"
 
 
-def novel_cases(model: Any, X: Any) -> Mask | None:
-    """Which cases (n,) a fitted model finds unlike its training; None without a detector."""
-    last, Z = final_step(model, X)
-    return np.asarray(last.novel_mask(Z)) if hasattr(last, "novel_mask") else None
-
-
 def _judge_machines(
     model: RejoSVC, grid: Sequence[Point], costs: Sequence[float], X: Any, y: Any, splits: Splits,
     weight: Floats | None, n_jobs: int | None,
@@ -592,10 +586,10 @@ def _judge_machines(
     They work on one kernel matrix for each ``gamma``, and every solve starts from the one before.
     Points that are all combinations of ``C``, ``gamma`` and ``h`` are solved together.
     """
-    classes, _ = known_classes(model, y)
+    classes, _ = folds.known_classes(model, y)
     names = ("C", "gamma", "h")
     parts: list[list[Any]] = [[None] * len(grid) for _ in splits]
-    groups = alike(grid, *names)
+    groups = folds.alike(grid, *names)
     while groups:
         which = groups.pop()
         models = [candidate(model, grid[i]) for i in which]
@@ -604,7 +598,7 @@ def _judge_machines(
         if len(which) != len(Cs) * len(gammas) * len(hs):  # not all combinations
             groups += [[i] for i in which]
             continue
-        check_rejects(models[0])
+        folds.check_rejects(models[0])
         by_gamma = score_folds(
             models[0], X, y, SVMGrid(costs, Cs, gammas, hs), splits,
             lambda _, known, scores: (classes[known], scores),

@@ -19,7 +19,6 @@ the limit is broken, and then ``prod_g (1 - stake * z_g)`` reaches ``1 / delta``
 ``delta`` at most.  Stakes, and which of the two tests is used, are settled beforehand, too.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -27,20 +26,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaln, gammaln, logit, ndtr, ndtri
 from scipy.stats import binom
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
 
 from rejo._errors import RejoError
 from rejo._html import table_html
 from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats
 from rejo.metrics import (
     binomial_p_values,
     binomial_upper_bounds,
     mean_upper_bound,
     wilson_limits,
 )
-from rejo.selection.limits import Limit, count_limit, is_missing, members, name_limits
+from rejo.selection.folds import one_each
+from rejo.selection.limits import RATES, Limit, count_limit, members, name_limits
 from rejo.selection.out_of_fold import OutOfFold
 
 SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
@@ -54,8 +52,6 @@ STEPS = np.array(
 STAKES = np.array([0.02, 0.04, 0.06, 0.09, 0.13, 0.18, 0.25, 0.33, 0.43, 0.55, 0.7, 0.85, 0.95])
 LITTLE = 0.05  # groups of each kind that are added before stakes are settled
 DRAWS = 200  # of groups, to choose between the tests
-SHARE, MOST_SHARE = 0.3, 0.5  # of the cases that are held out, at least and at most
-ENOUGH = 500  # cases: with more of them held out, promises of 5 % and more gain little
 SURE = 0.9  # that a group can be promised something
 MOST_LINES = 6  # sequences that share the confidence
 
@@ -153,121 +149,14 @@ class Guarantee(NamedTuple):
 
     def _check_state(self) -> None:
         """The name of a rate, shares or a cost, counts, and what it is about."""
-        rates = one_of("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost")
-        check_fields(self, rate=rates)
+        check_fields(self, rate=one_of(*RATES))
         share = number() if self.rate == "mean_cost" else number(0.0, 1.0)
         check_fields(
-            self,
-            bound=share,
-            target=maybe(share),
-            confidence=number(1e-9, 1 - 1e-15),
-            n_cases=count(0, 1 << 53),
-            n_candidates=count(1),
-            by=one_of(None, "class", "decision", "group"),
-            value=maybe(text()),
-            rests_on=one_of(*ASSUMPTIONS),
-        )
+            self, bound=share, target=maybe(share), confidence=number(1e-9, 1 - 1e-15),
+            n_cases=count(0, 1 << 53), n_candidates=count(1), value=maybe(text()),
+            by=one_of(None, "class", "decision", "group"), rests_on=one_of(*ASSUMPTIONS),
+        )  # fmt: skip
         require((self.by is None) == (self.value is None), self, "it does not say what it is about")
-
-
-# ---- which cases are held out -------------------------------------------------------------
-
-
-def hold_out(
-    n_samples: int, size: float, random_state: Any, groups: Any = None, time: Any = None
-) -> tuple[Indices, Indices]:
-    """Choose calibration cases; return the rows to learn from, and these.
-
-    They are drawn at random or, with ``time`` (n,), the latest; with ``groups``, whole groups.
-    """
-    # Not stratified: calibration cases chosen by the class shares of the others would not be
-    # independent of the candidates, and the bound would not be exact.
-    rng = check_random_state(random_state)
-    names, group = np.arange(n_samples), np.arange(n_samples)
-    if groups is not None:
-        names, group = np.unique(np.asarray(groups), return_inverse=True)
-    if time is None:
-        train, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
-        if groups is None:
-            return train, held
-    else:
-        last = np.full(len(names), -1)
-        np.maximum.at(last, group, np.asarray(time))
-        _, held = _latest(last, size)
-    rows = np.flatnonzero(np.isin(group, held))
-    return np.flatnonzero(~np.isin(group, held)), rng.permutation(rows)
-
-
-def held_out_share(n: float) -> float:
-    """Share of ``n`` independent cases to hold out; nothing but their number counts."""
-    return min(MOST_SHARE, max(SHARE, ENOUGH / n))
-
-
-def one_each(together: Any) -> Indices:
-    """The first case of each group, of cases in random order."""
-    return np.sort(np.unique(together, return_index=True)[1])
-
-
-def _latest(time: Indices, size: float) -> tuple[Indices, Indices]:
-    """The earlier and the later cases; those of one moment stay together."""
-    ordered = np.sort(time)
-    since = ordered[min(len(time) - 1, int(np.ceil((1 - size) * len(time))))]
-    late = time >= since
-    if late.all():
-        raise ValueError(
-            "time leaves no earlier cases to learn from: too many have the first value. Give a "
-            "finer time, or lower calibration_size."
-        )
-    return np.flatnonzero(~late), np.flatnonzero(late)
-
-
-def order_in_time(time: Any, n: int) -> Indices | None:
-    """The order (n,) of the cases in time; equal times are equal."""
-    if time is None:
-        return None
-    if isinstance(time, str):
-        raise ValueError(
-            f"time must have a value for each of the {n} cases; got {time!r}. Give the column "
-            f"itself, such as table[{time!r}]."
-        )
-    values = np.asarray(time)
-    if values.dtype.kind in "OUS":
-        values = _moments(values)
-    if values.shape != (n,):
-        raise ValueError(f"time must have a value for each of the {n} cases; got {values.shape}.")
-    missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values.astype(float))
-    if missing.any():
-        raise ValueError(
-            f"time is missing for {int(missing.sum())} of {n} cases: leave these out, or fill in."
-        )
-    return np.unique(values, return_inverse=True)[1]
-
-
-def _moments(values: Any) -> Any:
-    """Numbers, or dates, that are objects of Python or text."""
-    if values.dtype.kind == "O":  # missing values of pandas have types of their own
-        gaps = np.array([is_missing(value) for value in values.ravel()], dtype=bool)
-        values = np.where(gaps.reshape(values.shape), None, values)
-    try:
-        return values.astype(np.float64)  # a year, or 20241231, is a number also as text
-    except (TypeError, ValueError):
-        pass
-    dates = _dates(values)
-    if dates is None:
-        odd = next((str(v) for v in values.ravel() if _dates(np.array([v])) is None), "text")
-        raise ValueError(f"time must be dates, such as 2024-12-31, or numbers; got {odd!r}.")
-    return dates
-
-
-def _dates(values: Any) -> Any:
-    """Values as dates; None if one is not a date."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # time zones are converted to UTC
-            # Not nanoseconds, which end in 2262: 9999-12-31 would be before 1970.
-            return values.astype("datetime64[us]")
-    except (TypeError, ValueError):
-        return None
 
 
 # ---- candidates, and the order of their tests ---------------------------------------------

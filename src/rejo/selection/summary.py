@@ -1,11 +1,18 @@
-"""An operating point in a paragraph without mathematics."""
+"""An operating point in words: what to expect, what is promised, and whether that was kept."""
 
+from collections import Counter
 from collections.abc import Sequence
-from math import floor, log10
-from typing import NamedTuple
+from math import floor, log10, sqrt
+from typing import Any, NamedTuple
 
-from rejo._typing import Floats
-from rejo.metrics import Interval
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc
+from scipy.stats import t as student
+
+from rejo._io import percent
+from rejo._typing import Floats, Indices
+from rejo.metrics import Interval, binomial_upper_bound, tally
 from rejo.selection.choose import Margin
 from rejo.selection.expected import Expected, MeanCosts
 from rejo.selection.limits import GroupPolicy, Limit
@@ -16,6 +23,9 @@ MOST_CLASSES = 6  # that are described one by one
 LEAST_PRICE = 1e-4  # of a review, as a share of that of an error, that anyone would set
 HARDLY = 0.05  # decisions for a class / its cases, below which a user should know
 MOSTLY = 0.5  # wrong / decided cases of a class, above which a user should know
+LEVEL = 0.05  # what happens more rarely than this is beyond chance
+VAGUE = 2.0  # cases that allow a rate of so many times the limit show little
+MET, WITHIN, BEYOND, OPEN = "met", "missed, within chance", "missed, beyond chance", "open"
 
 
 def summarise(
@@ -281,11 +291,164 @@ def _number(value: float) -> str:
     return "0" if value == 0 else f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
-def amount(value: float) -> str:
-    """A mean cost, in three digits."""
-    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+def amount(value: float, digits: int = 3) -> str:
+    """A mean cost, in so many digits."""
+    return f"{value:,.{digits}g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def short(share: float) -> str:
     """A share in percent, in three digits."""
     return f"{100 * share:.3g} %"
+
+
+# ---- was the target met? ------------------------------------------------------------------
+
+
+class Verdict(NamedTuple):
+    """Whether one limit was kept, or the lowest cost reached."""
+
+    part: str  # the parameter that asked for it
+    limit: float | None  # of the rate; None for prices
+    seen: float  # the rate, or the mean cost of a case
+    p_value: float  # probability of a result this bad, if the target is just met
+    verdict: str  # "met", "missed, within chance", "missed, beyond chance" or "open"
+    sentence: str
+    by: str | None = None  # "class", "decision" or "group", if it is about some of the cases
+    value: str | None = None  # the class or group
+
+
+def judge_limits(
+    model: Any,
+    decision: Indices,
+    forced: Indices,
+    y: Indices,
+    *,
+    classes: Sequence[str],
+    group: Any = None,
+    column: str = "group",
+    size: float | None = None,
+) -> list[Verdict]:
+    """Say of each limit of a fitted ``RejectClassifierCV`` whether these cases keep it.
+
+    A ``decision`` of -1 is a review.  ``column`` is what a group is called, and ``size`` the number
+    of independent cases.
+    """
+    worth = 1.0 if size is None else size / len(y)
+    reviewed = set() if model.policy_ is None else {*model.policy_.reviewed}
+    limits = [x for x in model.limits_ if x.by != "group" or x.name not in reviewed]
+    promised = {(g.rate, g.by, g.value): g for g in model.guarantees_}
+    if not limits and ("mean_cost", None, None) in promised:
+        limits = [Limit("max_cost", "mean_cost", promised["mean_cost", None, None].bound)]
+    alike = Counter(limit.parameter for limit in limits)  # of many, some are missed by chance
+    found = []
+    for limit in limits:
+        proof = promised.get((limit.rate, limit.by, limit.name))
+        level = LEVEL / alike[limit.parameter]
+        of = _members(limit, decision, y, classes, group)
+        some = decision[of], y[of]
+        found.append(_judge_limit(limit, *some, model.prices_, column, worth, level, proof))
+    if model.prices_ is not None:
+        found.append(_judge_costs(model, decision, forced, y, worth))
+    return found
+
+
+def _members(
+    limit: Limit, decision: Indices, y: Indices, classes: Sequence[str], group: Any
+) -> Any:
+    if limit.by == "group":
+        return np.asarray(group) == limit.name
+    if limit.by is None:
+        return np.ones(len(y), dtype=bool)
+    return (y if limit.by == "class" else decision) == list(classes).index(str(limit.name))
+
+
+def _judge_limit(
+    limit: Limit, decision: Indices, y: Indices, prices: Floats | None, column: str, worth: float,
+    level: float, proof: Guarantee | None,
+) -> Verdict:  # fmt: skip
+    """A promise is about the true rate: only an excess beyond chance contradicts it."""
+    most, excess, vague = float(limit.most or 0.0), "", ""
+    how = "asked for" if proof is None else f"promised with {short(proof.confidence)} confidence"
+
+    def verdict(seen: float, p: float, found: str, said: str) -> Verdict:
+        return Verdict(limit.parameter, limit.most, seen, p, found, said, limit.by, limit.name)
+
+    if limit.rate == "mean_cost":
+        assert prices is not None
+        paid = prices[y, decision]
+        seen = float(paid.mean())
+        said = f"At most {amount(most, 4)} {how}, and a case cost {amount(seen, 4)} on average"
+        kept, p = seen <= most, mean_excess_probability(paid - most, worth * len(paid))
+    else:
+        counts = tally(decision, y)
+        reviews, accepted = limit.rate == "rejection_rate", limit.rate == "accepted_error_rate"
+        bad = int(counts.rejected if reviews else counts.wrong)
+        n = int(counts.decided if accepted else counts.total)
+        whose = {"class": "Class", "decision": "Decisions for", "group": column}
+        who = "" if limit.by is None else f"{whose[limit.by]} {limit.name!r}: "
+        cases = "decisions" if limit.by == "decision" else "decided cases" if accepted else "cases"
+        said = f"{who}at most {short(most)} {how}"
+        said = said[0].upper() + said[1:]
+        if n == 0:
+            return verdict(np.nan, 1.0, OPEN, f"{said}; there are no such {cases} here.")
+        seen = bad / n
+        went = "went to review" if reviews else "are wrong"
+        said += f", and {bad:,} of {n:,} {cases} {went} ({percent(seen)})"
+        kept, p = bad <= most * n + 1e-9, excess_probability(bad * worth, n * worth, most)
+        often = "fewer than 0.1 %" if p < 0.001 else f"{100 * p:.2g} %"
+        excess = f" (at a true {short(most)}, {often} of batches would have as many)"
+        size = max(round(n * worth), 1)
+        upper = binomial_upper_bound(min(round(bad * worth), size), size)
+        if limit.parameter == "max_error" and upper > VAGUE * most:
+            vague = f" So few cases show little: the true rate may be up to {percent(upper)}."
+    if kept:
+        return verdict(seen, p, MET, f"{said}: kept.{vague}")
+    beyond = p < level
+    broken = "" if proof is None else "contradicted, " if beyond else "not contradicted, "
+    said = f"{said}: {broken}exceeded {'beyond' if beyond else 'within'} chance{excess}."
+    return verdict(seen, p, BEYOND if beyond else WITHIN, said)
+
+
+def _judge_costs(
+    model: Any, decision: Indices, forced: Indices, y: Indices, worth: float
+) -> Verdict:
+    """Compare the mean cost with that of reviewing, and of deciding, every case.
+
+    With limits as well, one of these may cost less, but is not allowed.
+    """
+    prices, part = model.prices_, "reject_cost" if model.cost_of is None else "cost_of"
+    paid = prices[y, decision]  # -1: the review, last
+    rivals = {"Reviewing": prices[y, -1], "Deciding": prices[y, forced]}
+    costs = {name: float(rival.mean()) for name, rival in rivals.items()}
+    mean = float(paid.mean())
+    said = ("" if model.limits_ else "You asked for the lowest cost. ") + (
+        f"At the prices given in training, a case cost {amount(mean, 4)} on average; if all were "
+        f"reviewed it would have cost {amount(costs['Reviewing'], 4)}, if all were decided "
+        f"{amount(costs['Deciding'], 4)}."
+    )
+    name = min(costs, key=lambda rival: costs[rival])
+    p = mean_excess_probability(paid - rivals[name], worth * len(y))
+    if model.limits_:
+        return Verdict(part, None, mean, p, OPEN, said)
+    if costs[name] >= mean - 1e-12 * abs(mean):
+        return Verdict(part, None, mean, p, MET, f"{said} The model is the cheapest of the three.")
+    verdict, chance = (WITHIN, "within") if p >= LEVEL else (BEYOND, "beyond")
+    said = f"{said} {name} every case would have cost less, {chance} chance."
+    return Verdict(part, None, mean, p, verdict, said)
+
+
+def excess_probability(bad: float, n_samples: float, rate: float) -> float:
+    """Probability of at least so many bad cases if their true share is ``rate``: exact, binomial.
+
+    Cases that belong together are worth fewer independent ones, so the counts may be fractions.
+    """
+    return float(betainc(bad, n_samples - bad + 1, rate)) if bad > 0 else 1.0
+
+
+def mean_excess_probability(difference: ArrayLike, size: float) -> float:
+    """Probability of so high a mean of ``size`` independent differences if its expectation is 0."""
+    d = np.asarray(difference, dtype=np.float64)
+    mean, spread = float(d.mean()), float(d.std())
+    if size <= 1 or spread == 0:
+        return float(mean <= 0) if size > 1 else 1.0
+    return float(student.sf(mean / (spread / sqrt(size - 1)), size - 1))

@@ -70,21 +70,20 @@ def find_leaks(X: Any, y: Any, *, groups: Any = None, random_state: int = 0) -> 
     if K < 2 or n < FEWEST:
         return Leaks([], [], n)
     sizes = np.bincount(y)
-    if K > 2:  # a third class may hide what tells two of them apart
-        found = _all_classes(X, y, K, groups, random_state)
-        known = {suspect.column for suspect in found.suspects}
-        for i, j in combinations(np.argsort(-sizes, kind="stable")[:MOST_CLASSES], 2):
-            rows = np.flatnonzero((y == i) | (y == j))
-            if min(sizes[i], sizes[j]) < FEWEST:
-                continue
-            part = None if groups is None else np.asarray(groups)[rows]
-            pair = _all_classes(X.iloc[rows], (y[rows] == j).astype(np.intp), 2, part, random_state)
-            between = f"{labels[i]} and {labels[j]}"
-            new = [s._replace(between=between) for s in pair.suspects if s.column not in known]
-            found = found._replace(suspects=[*found.suspects, *new])
-            known |= {suspect.column for suspect in new}
-        return found
-    return _all_classes(X, y, K, groups, random_state)
+    found = _all_classes(X, y, K, groups, random_state)
+    known = {suspect.column for suspect in found.suspects}
+    largest = np.argsort(-sizes, kind="stable")[: MOST_CLASSES if K > 2 else 0]
+    for i, j in combinations(largest, 2):  # a third class may hide what tells two of them apart
+        rows = np.flatnonzero((y == i) | (y == j))
+        if min(sizes[i], sizes[j]) < FEWEST:
+            continue
+        part = None if groups is None else np.asarray(groups)[rows]
+        pair = _all_classes(X.iloc[rows], (y[rows] == j).astype(np.intp), 2, part, random_state)
+        between = f"{labels[i]} and {labels[j]}"
+        new = [s._replace(between=between) for s in pair.suspects if s.column not in known]
+        found = found._replace(suspects=[*found.suspects, *new])
+        known |= {suspect.column for suspect in new}
+    return found
 
 
 def _all_classes(X: Any, y: Indices, K: int, groups: Any, random_state: int) -> Leaks:
