@@ -21,18 +21,7 @@ from rejo.displays._disparity import DisparityDisplay
 from rejo.displays._regions import RejectRegionDisplay
 from rejo.displays._reliability import ReliabilityDisplay
 from rejo.displays._risk import RiskCurveDisplay
-from rejo.displays.style import (
-    BLUE,
-    LINE_COLOURS,
-    REJECT_FACE,
-    REJECT_HATCH,
-    VERMILION,
-    class_colours,
-    percent,
-    require_matplotlib,
-    sober,
-    tint,
-)
+from rejo.displays.style import LINE_COLOURS, percent, sober
 
 __all__ = [
     "AccuracyRejectDisplay",

@@ -9,7 +9,17 @@ from rejo._docs import shared_parameters
 from rejo._errors import choice, integer
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import SHARED, Weights, floats, labels, positions, shares, weights
+from rejo.metrics._labels import (
+    SHARED,
+    Weights,
+    class_list,
+    distinct,
+    floats,
+    labels,
+    positions,
+    shares,
+    weights,
+)
 from rejo.metrics.intervals import wilson_limits
 
 LEAST = float(np.finfo(np.float64).eps)  # of a posterior in log_loss, as in scikit-learn
@@ -206,9 +216,7 @@ def _checked(
     if np.abs(sums - 1).max() > SUM * p.shape[1]:
         worst = int(np.abs(sums - 1).argmax())
         raise ValueError(f"the rows of p must add up to 1; row {worst} adds up to {sums[worst]:g}")
-    order = sorted(set(true.tolist())) if classes is None else labels("classes", classes).tolist()
-    if len(set(order)) < len(order):
-        raise ValueError(f"classes must be distinct, got {order}")
+    order = distinct(true) if classes is None else class_list(classes)
     if len(order) != p.shape[1]:
         raise ValueError(
             f"p has {p.shape[1]} columns for the {len(order)} classes {order}: pass the classes of "
