@@ -73,7 +73,7 @@ def test_a_model_has_the_name_that_was_printed(run, given, table):
     table(300).to_csv("t.csv", index=False)
     names = ["blend", "kernel-posterior", "logistic-posterior"]
     words = TRAIN.replace("--model logistic-posterior", f"--model {','.join(names[1:])}").split()
-    code, out, _ = run(*words, "--review-budget", 0.2)
+    code, out, _ = run(*words, "--review-budget", 0.2, "--verbose")
     assert code == 0
     report = rejo.report.make_report(*given[0][:3], **given[0][3])
     assert sorted(row[0] for row in report.tried.rows) == names
