@@ -36,13 +36,13 @@ from benchmarks.tables import Report, Target
 from rejo import ThresholdRejectClassifier
 from rejo.metrics import binomial_upper_bounds, cases_needed, mean_upper_bound
 from rejo.selection import CANDIDATES, RejectClassifierCV, TargetUnattainable
-from rejo.selection.promises import hold_out
+from rejo.selection.folds import hold_out
 from rejo.tables import TableEncoder
 from studies.tables import fetch
 
 Floats = NDArray[np.float64]
 
-# Losses of a case, where the dearest error is 1, and how often they occur.
+# Losses of a case, where the most expensive error is 1, and how often they occur.
 LOSSES = {
     "an error 1, nothing else (1 %)": ([0, 1], [0.99, 0.01]),
     "a review 0.2, an error 1 (2 %)": ([0, 0.2, 1], [0.78, 0.2, 0.02]),

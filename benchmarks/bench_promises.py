@@ -40,7 +40,7 @@ from rejo.selection import (
     choose_model,
     shuffled_folds,
 )
-from rejo.selection.promises import held_out_share, hold_out
+from rejo.selection.folds import held_out_share, hold_out
 from rejo.tables import TableEncoder
 from studies.tables import fetch
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import PredefinedSplit
 from rejo import cli
 from rejo.cli import _options as options
 from rejo.persistence import load
-from rejo.selection import cross_fit, operating
+from rejo.selection import cross_fit, folds, operating
 
 from .conftest import make_table
 
@@ -223,7 +223,7 @@ def test_promises_by_class_and_in_order_of_time(run, cases):
 def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, time):
     """Rows of the race are those that the model learns from; the others prove the promise."""
     held, raced = [], []
-    hold_out, choose_model = operating.hold_out, operating.choose_model
+    hold_out, choose_model = folds.hold_out, operating.choose_model
 
     def watched(n, size, random_state, groups=None, time=None):
         held.append(hold_out(n, size, random_state, groups, time))
@@ -233,7 +233,7 @@ def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, ti
         raced.append(X.index.to_numpy())
         return choose_model(prepare, X, y, **how)
 
-    monkeypatch.setattr(operating, "hold_out", watched)
+    monkeypatch.setattr(folds, "hold_out", watched)
     monkeypatch.setattr(operating, "choose_model", race)
     words = ("--review-budget", "0.9", "--confidence", "0.8", *together, *time)
     train(run, *words, "--group", "sex", "--review-budget-by-group", "0.9")

@@ -763,7 +763,7 @@ class RejectClassifierCV(OperatingPoint):
         promised = self.confidence is not None
         listed = isinstance(self.cv, Iterable) and not hasattr(self.cv, "split")
         for problem, wrong in {
-            f"{' and '.join(own)} is for a model that is named: set it on estimator.":
+            f"{' and '.join(own)}: only for a model that is named; set it on estimator.":
                 own and not name,
             f"param_grid must not set {price}: it is found from the target.":
                 not name and any(price in point for point in self._points),
