@@ -17,8 +17,8 @@ function costsOption(data, prices) {
     if (new Set(wrong).size === 1) return [`error:${names[k]}=${plainNumber(wrong[0])}`];
     return wrong.map((price, i) => `${names[k]}>${others[i]}=${plainNumber(price)}`);
   });
-  const same = new Set(reviews).size === 1;
-  const review = same ? [`review=${plainNumber(reviews[0])}`] : reviews.map((price, k) => `review:${names[k]}=${plainNumber(price)}`);
+  const review = new Set(reviews).size === 1 ? [`review=${plainNumber(reviews[0])}`]
+    : reviews.map((price, k) => `review:${names[k]}=${plainNumber(price)}`);
   return `--costs ${forShell([...errors, ...review].join(","))}`;
 }
 
