@@ -478,6 +478,8 @@ def test_options_have_the_prices_by_class(reports, texts, make):
     assert cut < 0
     np.testing.assert_allclose(read(more)[:, :-1], prices[:, :-1])
     np.testing.assert_allclose(read(more)[:, -1], prices[:, -1] + cut)
+    prices[0, -1] = 0.0  # a price that the command line does not take
+    assert set(options_at(texts, report, chosen - 3, prices)) == {"--review-budget"}
 
 
 def test_options_quote_what_needs_it(make, texts):

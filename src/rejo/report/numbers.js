@@ -182,7 +182,8 @@ function pictureTexts(data, setting) {
   const without = `Without reviews, ${countBatch(data, forced, 0).wrong} of ${whole(data.batch)} decisions are wrong`;
   const counts = countBatch(data, wrong, reviewed);
   const doubts = !reviewed || !decided
-    ? `${reviewed ? "Everything" : "Nothing"} goes to review at this point; if all cases are decided, ${share(forced, n)} are wrong.`
+    ? `${reviewed ? "Everything" : "Nothing"} goes to review at this point; if all cases are decided, `
+      + `${share(forced, n)} are wrong.`
     : `Of the cases that go to review, ${share(forced - wrong, reviewed)} would be decided wrongly; of the others, `
       + `${share(wrong, decided)} are.`;
   return {

@@ -1,7 +1,7 @@
 // The options of `rejo train` for the point that is shown.
 
 // A number without marks; three decimals could be taken for thousands.
-const plainNumber = (value) => String(Number(value.toPrecision(12))).replace(/(\.\d{3})$/, "$10");
+const plainNumber = (value) => String(Number(value.toPrecision(12))).replace(/^([1-9]\d{0,2}\.\d{3})$/, "$10");
 
 const className = (label) => (/[",;:=>]|^\s|\s$/.test(label) ? `"${label.replaceAll('"', '""')}"` : label);
 
@@ -17,8 +17,8 @@ function costsOption(data, prices) {
     if (new Set(wrong).size === 1) return [`error:${names[k]}=${plainNumber(wrong[0])}`];
     return wrong.map((price, i) => `${names[k]}>${others[i]}=${plainNumber(price)}`);
   });
-  const same = new Set(reviews).size === 1;
-  const review = same ? [`review=${plainNumber(reviews[0])}`] : reviews.map((price, k) => `review:${names[k]}=${plainNumber(price)}`);
+  const review = new Set(reviews).size === 1 ? [`review=${plainNumber(reviews[0])}`]
+    : reviews.map((price, k) => `review:${names[k]}=${plainNumber(price)}`);
   return `--costs ${forShell([...errors, ...review].join(","))}`;
 }
 
@@ -38,9 +38,11 @@ function pointOptions(data, { point, prices }) {
     return two && Math.abs(two[1] / two[0] - cost) < 1e-9 ? costs : `--reject-cost ${plainNumber(cost)}`;
   }
   const entered = data.priced || String(prices) !== String(data.prices);
-  if (entered && point === trainedPoint(data, prices)) return costs;
+  const review = Math.min(...prices.map((row) => row.at(-1)));
+  const taken = review > 0 && review < highestError(prices); // by --costs
+  if (taken && entered && point === trainedPoint(data, prices)) return costs;
   const budget = `--review-budget ${plainNumber(Math.min(Math.ceil((1e4 * part) / data.n), 9999) / 1e4)}`;
-  if (two && data.uniform) return budget;
+  if (!taken || (two && data.uniform)) return budget;
   if (part < data.reviewed[trainedPoint(data, prices) ?? cheapest(data, prices)]) return `${costs} ${budget}`;
   // More reviews than pay: these are the prices at which they would.
   const moved = data.prices.map((row) => [...row.slice(0, -1), row.at(-1) + data.cuts[point]]);

@@ -43,11 +43,14 @@
   // The message if prices make no sense, or an empty string.
   function refusal(prices) {
     const all = prices.flat(), highest = highestError(prices);
-    if (all.some(Number.isNaN)) return `Enter ${byClass.checked ? "every price as a number" : "both prices as numbers"}, such as 1,000 or 0.5.`;
+    if (all.some(Number.isNaN)) {
+      return `Enter ${byClass.checked ? "every price as a number" : "both prices as numbers"}, such as 1,000 or 0.5.`;
+    }
     if (highest <= 0) return "The price of a wrong decision must be positive.";
     if (all.some((price) => price < 0)) return "A price must not be negative.";
     if (highest < data.leastPrice || Math.max(...all) > data.highestPrice) {
-      return `The price of a wrong decision must be between ${asPrice(data.leastPrice)} and ${asPrice(data.highestPrice)}, and no other price higher.`;
+      return `The price of a wrong decision must be between ${asPrice(data.leastPrice)} and `
+        + `${asPrice(data.highestPrice)}, and no other price higher.`;
     }
     return "";
   }
