@@ -239,6 +239,24 @@ def test_decisions_that_were_being_replaced(model, data, tmp_path):
     assert WORK not in os.listdir(out)
 
 
+def test_parts_of_a_killed_run_stay_known_if_the_next_one_fails(model, data, tmp_path, monkeypatch):
+    out = tmp_path / "decided"
+    (out / WORK).mkdir(parents=True)
+    (out / WORK / "run.json").write_text(json.dumps({"key": "k", "parts": ["old-0000.parquet"]}))
+    make_cases(5, seed=0).to_parquet(out / "old-0000.parquet")
+
+    def broken(*_):
+        raise RejoError("no cluster is there")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rejo.distributed.predicting.decide_part", broken)
+        with pytest.raises(RejoError, match="no cluster"):
+            predict(model, data, out, overwrite=True)
+    assert (out / "old-0000.parquet").exists()
+    predict(model, data, out, capacity=5, overwrite=True)
+    assert len(decisions(out)) == 2600
+
+
 @pytest.mark.parametrize("fails", ["placing", "decide_part", "rank_part"])
 def test_old_decisions_stay_until_new_ones_are_ready(model, data, tmp_path, monkeypatch, fails):
     out = tmp_path / "decided"

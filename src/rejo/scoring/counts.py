@@ -120,9 +120,9 @@ class Ids:
 
     def add(self, names: Any) -> None:
         """Note the ids (n,) of the next cases, strings of Arrow."""
-        texts = names.to_numpy(zero_copy_only=False)
-        self.n_empty += int((texts == "").sum())
-        self._keep([hashes_of(texts)])
+        hashes = hashes_of(names.to_numpy(zero_copy_only=False))
+        self.n_empty += int((hashes == hashes_of([""])).sum())
+        self._keep([hashes])
 
     def merge(self, other: Ids) -> None:
         """Note the ids that another has noted."""
@@ -141,7 +141,7 @@ class Ids:
             return 0
         hashes = np.sort(np.concatenate(self.hashes))
         same = hashes[1:] == hashes[:-1]
-        return int((same & (hashes[1:] != hashes_of([""])[0])).sum())
+        return int((same & (hashes[1:] != hashes_of([""]))).sum())
 
 
 def hashes_of(texts: Any) -> NDArray[np.uint64]:
