@@ -310,10 +310,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _values(self, X: Any) -> list[NDArray[Any]]:
         """Return each column (n,) as numbers or days, or as levels of words."""
-        read = self._read(X, self.kinds_)
-        words = {name for name, kind in self.kinds_.items() if kind == "category"}
-        return [columns.levels_of(column.codes, column.words, self.learnt_[name]) if name in words else column
-                for name, column in read.items()]  # fmt: skip
+        found = self._read(X, self.kinds_)
+        for name, column in found.items():
+            if self.kinds_[name] == "category":
+                found[name] = columns.levels_of(column.codes, column.words, self.learnt_[name])
+        return list(found.values())
 
     def _read(self, X: Any, names: Iterable[str]) -> dict[str, Any]:
         """Return columns (n,) as numbers, days, ages in days, or words."""

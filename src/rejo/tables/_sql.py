@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -167,22 +167,14 @@ class Database:
 
     def find(self, connection: Any, name: str) -> "Place | None":
         """Return the table or view of a name, which may have its schema before it."""
+        about = import_sqlalchemy().inspect(connection)
         schema, _, table = name.partition(".")
         for place in (Place(None, name), Place(schema, table)):
-            if place.table and (kind := self._kind(connection, place.schema, place.table)):
-                return place._replace(kind=kind)
+            known = place.schema is None or place.schema in about.get_schema_names()
+            if place.table and known and about.has_table(place.table, place.schema):
+                is_table = place.table in about.get_table_names(place.schema)
+                return place._replace(kind="table" if is_table else "view")
         return None
-
-    def _kind(self, connection: Any, schema: str | None, table: str) -> str:
-        about = import_sqlalchemy().inspect(connection)
-        if schema is not None and schema not in about.get_schema_names():
-            return ""
-        if table in about.get_table_names(schema):
-            return "table"
-        views = [*about.get_view_names(schema)]
-        with suppress(NotImplementedError):
-            views += about.get_materialized_view_names(schema)
-        return "view" if table in views else ""
 
     def names(self, connection: Any) -> list[str]:
         about = import_sqlalchemy().inspect(connection)
