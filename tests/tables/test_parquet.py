@@ -241,3 +241,13 @@ def test_names_are_kept_as_they_are_written(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": ["NA", "", None, "?"], "v": [1.0, 2.0, 4.0, 8.0]}), path)
     assert read_table(path, text=["id"]).frame["id"].tolist() == ["NA", None, None, "?"]
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_strings_that_repeat_late_in_a_file(tmp_path, kind):
+    """The first piece has plain strings, the second one a dictionary."""
+    words = [f"u{i}" for i in range(100_000)] + ["same"] * 100_000
+    column = pa.array(words, getattr(pa, kind)())
+    pq.write_table(pa.table({"id": column, "n": range(200_000)}), tmp_path / "a.parquet")
+    for how in ({"text": ["id"]}, {"words": ["id"]}):
+        assert read_table(tmp_path / "a.parquet", **how).frame["id"].tolist() == words

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
+from threading import RLock
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -215,18 +216,24 @@ class Utf8:
 
 
 class _Stream:
-    """Parts of a file, as pyarrow reads it."""
+    """Parts of a file, which pyarrow reads ahead, in a thread of its own."""
 
     closed = False  # pyarrow asks
 
     def __init__(self, parts: Iterator[bytes]) -> None:
-        self._parts, self._left = parts, b""
+        self._parts, self._left, self._lock = parts, b"", RLock()
 
     def read(self, size: int = -1) -> bytes:
         """Return at most ``size`` bytes; empty at the end."""
-        self._left = self._left or next(self._parts, b"")
-        data, self._left = self._left[:size], self._left[size:]
-        return data
+        with self._lock:
+            self._left = self._left or next(self._parts, b"")
+            data, self._left = self._left[:size], self._left[size:]
+            return data
+
+    def stop(self) -> None:
+        """Wait for what is being read, and read no more: Python may end, and must not be needed."""
+        with self._lock:
+            self._parts, self._left = iter(()), b""
 
     def close(self) -> None:
         """Leave the file to those who opened it."""
@@ -338,6 +345,8 @@ class CsvSource(Source):
         except pa.ArrowInvalid as error:
             if "Empty CSV" not in str(error):
                 raise self._unreadable(read, str(error)) from None
+        finally:
+            stream.stop()
         if not self._is_closed:
             raise self._unreadable(read, "")
         yield None
