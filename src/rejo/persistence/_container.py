@@ -111,13 +111,12 @@ def read_zip(data: Bytes, allowed: re.Pattern[str]) -> dict[str, Bytes]:
 
 def _directory(data: Bytes) -> list[ZipInfo]:
     """Return what the directory says, which is no longer than the names of members need."""
-    start = data[:4]
-    if start != b"PK\x03\x04":
+    if data[:4] != b"PK\x03\x04":
         raise ModelFileError(f"not a model file: {_guess(data)}", remedy=ORIGIN if data else AGAIN)
     ensure(len(data) >= END.size, DIRECTORY)
     mark, _, _, _, count, size, _, comment = END.unpack_from(data, len(data) - END.size)
     # Python looks here for a second directory, of larger files.
-    larger = data[-END.size - 20 : -END.size][:4] == b"PK\x06\x07"
+    larger = data[-END.size - 20 : -END.size - 16] == b"PK\x06\x07"
     ensure((mark, comment, larger) == (b"PK\x05\x06", 0, False), DIRECTORY)
     ensure(count <= MOST_MEMBERS, f"the file has more than {MOST_MEMBERS} members")
     ensure(size <= count * (CENTRAL + LONGEST), DIRECTORY)
