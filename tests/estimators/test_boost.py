@@ -1,5 +1,6 @@
 """RejoBoost: three forms, one contract."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -156,6 +157,35 @@ def test_an_operating_point_takes_one_fit_a_fold():
     assert abs(model.reject_mask(X).mean() - 0.2) < 0.06
     by_posteriors = RejectClassifierCV(quick("posteriors"), review_budget=0.2, cv=3).fit(X, y)
     assert by_posteriors.cut_ is not None
+
+
+FORK = """
+import sys
+from multiprocessing import get_context
+
+from rejo import RejoBoost
+from rejo.datasets import make_synthetic_1
+
+data = make_synthetic_1(300, random_state=0)
+for form in ("parallel", "replicas", "posteriors"):
+    options = dict(boundaries=form, n_estimators=5, validation=0.2, random_state=0)
+    RejoBoost(n_jobs=2, **options).fit(*data)
+    child = get_context("fork").Process(target=RejoBoost(n_jobs=1, **options).fit, args=data)
+    child.start()
+    child.join(30)
+    child.kill()
+    if child.exitcode != 0:
+        sys.exit(form)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_fork_can_fit_after_its_parent_has():
+    threads = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    run = subprocess.run(
+        [sys.executable, "-c", FORK], env=threads, timeout=200, capture_output=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
 
 
 # ---- what trees take ----------------------------------------------------------------------
