@@ -16,7 +16,7 @@ import rejo
 from rejo import RejectClassifierCV, RejoBoost
 from rejo.datasets import make_synthetic_1, make_synthetic_4, posterior
 from rejo.estimators.growing import Block, Grower, grown_from
-from rejo.estimators.reasons import pulls
+from rejo.explain import pulls
 from rejo.replication import replica_costs, replica_labels
 from rejo.solvers.boosting import ScoreTable, best_thresholds
 

@@ -4,8 +4,7 @@
 classifiers by boundaries between ordered classes share (scores -> count -> labels).  Each learner
 has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve the replicated problem
 without building the replicas; ``replication`` builds them, for any binary classifier; ``boosting``
-grows trees (``growing``) on rows that come block by block (``out_of_core``).  ``reasons`` says why
-a case is in doubt.
+grows trees (``growing``) on rows that come block by block (``out_of_core``).
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -41,7 +40,6 @@ from rejo.estimators.classes import (
     label_column,
     labels_like,
 )
-from rejo.estimators.features import typical_of
 from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
     WrapsClassifier,
@@ -106,7 +104,6 @@ from rejo.estimators.pipelines import (
 )
 from rejo.estimators.posteriors import boundary_posteriors, judge_posteriors, mean_price
 from rejo.estimators.priced import PricedClassifier
-from rejo.estimators.reasons import WhyError, doubtful_features, why
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
@@ -122,5 +119,4 @@ __all__ = [
     "judge",
     "queue",
     "review",
-    "why",
 ]

@@ -506,7 +506,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         frame = self._frame(X, judgement)
         if not why:
             return frame
-        from rejo.estimators.reasons import add_why  # which imports this module
+        from rejo.explain import add_why  # a room above this one, for this alone
 
         return add_why(frame, model, X, judgement, why, background)
 

@@ -91,23 +91,6 @@ def walk_pulls(trees: Sequence[SplitTree], Z: Floats, owner: Indices, m: int) ->
     return pulls
 
 
-def with_known(tree: SplitTree, n_columns: int, known: Floats) -> SplitTree:
-    """A tree of the first ``n_columns`` columns, if the others have these values (k,).
-
-    Splits by the others are settled: what stands below them moves up.
-    """
-    target = np.arange(len(tree.feature))
-    settled = np.flatnonzero(tree.feature >= n_columns)
-    at = known[tree.feature[settled] - n_columns]
-    taken = np.where(at <= tree.threshold[settled], tree.left[settled], tree.right[settled])
-    target[settled] = taken
-    while (tree.feature[target] >= n_columns).any():
-        target = target[target]
-    moved: Any = [field[target] for field in tree]  # a settled split becomes what stands below it
-    found = SplitTree(*moved)
-    return found._replace(left=target[found.left], right=target[found.right])
-
-
 def n_steps(trees: Iterable[SplitTree]) -> int:
     """Number of steps to all leaves: what :func:`tree_pulls` of a case costs."""
     return sum(int(_depths(tree)[tree.feature < 0].sum()) for tree in trees)

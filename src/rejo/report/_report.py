@@ -281,7 +281,7 @@ def make_report(
     doubtful : sequence of dict or named tuple, default=()
         Features that make cases doubtful, with ``feature`` and ``share`` (of the ambiguous reviews
         that have it among their strongest pulls), as by
-        :func:`~rejo.estimators.reasons.doubtful_features`; optional are ``where``, ``cases``,
+        :func:`~rejo.explain.doubtful_features`; optional are ``where``, ``cases``,
         ``reviewed`` and ``usual``.
     title : str
     notes : sequence of str, default=()

@@ -56,8 +56,8 @@ from rejo.estimators import (
     fit_weighted,
     is_ordered,
     mean_price,
-    typical_of,
 )
+from rejo.explain import typical_of
 from rejo.metrics import tally
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.choose import (
