@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
@@ -18,28 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rejo._frames import take_rows
 from rejo._sparse import check_sparse, summed
-from rejo._state import (
-    MOST_FEATURES,
-    Must,
-    check_parameters,
-    count,
-    each,
-    floats,
-    labels,
-    maybe,
-    names,
-    number,
-    optional,
-    part,
-    require,
-    storable,
-)
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import fit_clone, posteriors
 from rejo.estimators import (
     FiniteInterval,
     array_options,
-    check_member,
     check_targets,
     is_frame,
     table_for,
@@ -55,7 +38,6 @@ BELIEF = 2.0
 LEAST = 1e-12  # a posterior below this is a rounding error
 
 
-@storable
 @dataclass(eq=False, repr=False)
 class BlendClassifier(ClassifierMixin, _BaseComposition):
     """Weighted mean of the posteriors of several classifiers.
@@ -126,17 +108,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     temperature: Any = "learn"
     cv: Any = 5
     n_jobs: int | None = None
-
-    _weighted = ("estimators", "estimators_", "weights_")
-    _fitted: ClassVar[dict[str, Must]] = {
-        "n_features_in_": optional(count(1, MOST_FEATURES)),
-        "feature_names_in_": optional(names("p")),
-        "classes_": labels("K"),
-        "estimators_": each(maybe(part(BaseEstimator)), "n"),
-        "weights_": floats("n", low=0.0, high=1.0),
-        "temperature_": number(COLDEST, 1 / COLDEST),
-        "floor_": number(0.0, 1.0),
-    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],
@@ -210,24 +181,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         tags.input_tags.sparse = all(tag.sparse for tag in inner)
         tags.input_tags.allow_nan = all(tag.allow_nan for tag in inner)
         return tags
-
-    def _check_state(self) -> None:
-        """The weights are shares, and each classifier has the classes and features of the blend."""
-        fine = type(self.estimators) is list and all(
-            type(pair) is tuple and len(pair) == 2 and type(pair[0]) is str
-            for pair in self.estimators
-        )
-        require(fine, self, "its estimators are not pairs of a name and a classifier")
-        check_parameters(self)
-        w = self.weights_
-        fine = len(self.estimators) == len(w)
-        require(fine, self, "it has more or fewer classifiers than names")
-        require(abs(w.sum() - 1) < 1e-6, self, "its weights are not shares")
-        p = getattr(self, "n_features_in_", None)
-        for member, weight in zip(self.estimators_, w, strict=True):
-            require((member is None) == (weight == 0), self, "a classifier is missing")
-            if member is not None:
-                check_member(self, member, self.classes_, p, "predict_proba")
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
         members = zip(self.estimators, self.estimators_, self.weights_, strict=True)

@@ -11,6 +11,12 @@ Names that are not in ``__all__`` are for other rooms of the package.
 
 # ruff: noqa: F401 (names for other rooms)
 
+from rejo.estimators._state import (
+    SUPPORT_STATE,
+    check_answering,
+    check_member,
+    check_support,
+)
 from rejo.estimators.base import (
     AMBIGUOUS,
     LEAST_PROBABILITY,
@@ -45,7 +51,6 @@ from rejo.estimators.inner import (
     WrapsClassifier,
     array_options,
     check_classifier,
-    check_member,
     check_no_class_weight,
     inner_scores,
     is_frame,
@@ -57,7 +62,6 @@ from rejo.estimators.kernel_logistic import RejoKernelLogistic
 from rejo.estimators.kernel_machine import (
     LARGEST_GAMMA,
     SMALLEST_GAMMA,
-    SUPPORT_STATE,
     KernelMachine,
     Training,
     check_no_overflow,
@@ -87,7 +91,6 @@ from rejo.estimators.out_of_core import (
 )
 from rejo.estimators.parameters import MOST_RUNS, FiniteInterval, ReviewPrice
 from rejo.estimators.pipelines import (
-    check_answering,
     check_not_frozen,
     cost_parameter,
     decisions_of,

@@ -21,19 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from rejo._docs import shared_parameters
 from rejo._frames import frame_like, naming_words, take_rows
 from rejo._sparse import check_sparse, summed
-from rejo._state import (
-    MOST_FEATURES,
-    Must,
-    check_parameters,
-    count,
-    label,
-    labels,
-    maybe,
-    names,
-    number,
-    optional,
-    require,
-)
+from rejo._state import check_state
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, labels_like
 from rejo.estimators.parameters import ReviewPrice
@@ -178,13 +166,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             The fitted classifier.
         """
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "n_features_in_": count(1, MOST_FEATURES),
-        "feature_names_in_": optional(names("p")),
-        "classes_": labels("K"),
-        "reject_label_": maybe(label()),
-        "reject_cost_": maybe(number()),
-    }
+    _check_state = check_state
     _not_saved: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -450,16 +432,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _operating_point(self) -> dict[str, Any]:
         return {"reject_cost": self.reject_cost_}
-
-    def _check_state(self) -> None:
-        """The reject label is not a class, and the reject cost is within its limits."""
-        check_parameters(self)
-        answer, cost = self.reject_label_, self.reject_cost_
-        free = answer is None or answer not in self.classes_.tolist()
-        require(free, self, f"the reject label {answer!r:.40} is also a class")
-        least, most = self._lowest_reject_cost, self._highest_reject_cost
-        within = cost is None or least < cost <= most
-        require(within, self, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Mean cost of a decision: 0, 1, or the cost of a rejection."""

@@ -21,20 +21,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
-from rejo._state import (
-    Must,
-    each,
-    either,
-    flag,
-    floats,
-    indices,
-    maybe,
-    one_of,
-    part,
-    require,
-    storable,
-    texts,
-)
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import replica_tables
@@ -62,7 +48,7 @@ from rejo.estimators.out_of_core import are_files, fit_files
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
-from rejo.solvers import BoostedTrees, ScoreTable, Walker, best_thresholds, ready, score_table
+from rejo.solvers import ScoreTable, Walker, best_thresholds, ready, score_table
 from rejo.tables import as_pandas
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
@@ -82,7 +68,6 @@ def _has_proba(model: RejoBoost) -> bool:
     )
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejoBoost(PosteriorsMixin, PricedClassifier):
     """Gradient boosting with a reject option.
@@ -213,21 +198,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     early_stopping_rounds: int | None = 20
     validation: Any = "auto"
     random_state: Any = None
-
-    _fitted: ClassVar[dict[str, Must]] = {
-        "form_": one_of(*FORMS),
-        "trees_": part(BoostedTrees),
-        "intercepts_": floats("S"),
-        "offsets_": either(floats("Q"), floats(0)),
-        "_held_out": floats("S", None),
-        "_mass": floats("S", None, "K", low=0.0),
-        "_categories": maybe(
-            each(maybe(either(texts(), floats(None), indices(None, low=-(1 << 63)))), "p")
-        ),
-        "_n_categories": maybe(indices("p", dtype="int64")),
-        "_zeros_missing": flag(),
-        "_saw_gaps": flag(),
-    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PosteriorsMixin._parameter_constraints,
@@ -662,29 +632,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
 
     # ---- files ----------------------------------------------------------------------------
-
-    def _check_state(self) -> None:
-        """The trees split by the features and add to the scores that there are."""
-        super()._check_state()
-        replicas, posteriors = self.form_ == "replicas", self.form_ == "posteriors"
-        K, S = len(self.classes_), len(self.intercepts_)
-        right = (self._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
-        require(right == S, self, "its intercepts are not those of its scores")
-        Q, p = 0 if posteriors else self._n_boundaries, self.n_features_in_ + replicas
-        require(len(self.offsets_) == Q, self, "its offsets are not those of its boundaries")
-        require(self.trees_.n_features == p, self, "its trees have other features")
-        targets = self.trees_.target < (1 if replicas else S)
-        require(targets.all(), self, "a tree adds to a score that it does not have")
-        sizes = [0 if one is None else len(one) for one in self._categories or ()]
-        said = [] if self._n_categories is None else self._n_categories.tolist()
-        require(sizes == said, self, "its categories are not as many as they should be")
-        split = self.trees_.feature >= 0
-        by_code, columns = self.trees_.category[split] >= 0, self.trees_.feature[split]
-        coded = np.zeros(by_code.shape, dtype=bool)
-        if self._categories is not None:
-            coded = np.array([one is not None for one in [*self._categories, None]])[columns]
-        require((by_code == coded).all(), self, "a number is split as a category, or the other way")
-        require(self._held_out.shape == self._mass.shape[:2], self, "its held-out scores disagree")
 
     def _scores_to_onnx(self, graph: Any, X: str) -> str:
         """Sums of the trees (n, S), with their intercepts."""

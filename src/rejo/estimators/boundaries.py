@@ -15,7 +15,6 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rejo._state import Must, floats, is_sorted, maybe, require
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier, refuse_unknown
 from rejo.estimators.classes import (
@@ -42,7 +41,6 @@ class BoundaryClassifier(RejectClassifier):
 
     class_weight: Any = None
 
-    _fitted: ClassVar[dict[str, Must]] = {"_loss": maybe(floats("K", None, low=0.0))}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RejectClassifier._parameter_constraints,
         "s": [Interval(Integral, 1, None, closed="left"), None],
@@ -99,15 +97,6 @@ class BoundaryClassifier(RejectClassifier):
             return super()._operating_point()
         return {"loss_matrix": self._loss}
 
-    def _lengths(self) -> dict[str, int]:
-        return {"Q": self._n_boundaries}
-
-    def _check_state(self) -> None:
-        """The loss matrix has a column for each decision."""
-        super()._check_state()
-        fine = self._loss is None or self._loss.shape[1] == self._n_boundaries + 1
-        require(fine, self, "the loss matrix and classes_ do not agree")
-
     def _set_classes(
         self, classes: NDArray[Any], n_boundaries: int | None = None
     ) -> tuple[Floats, Floats]:
@@ -144,7 +133,6 @@ class ParallelBoundaries(BoundaryClassifier):
     """
 
     thresholds_: Floats
-    _fitted: ClassVar[dict[str, Must]] = {"thresholds_": floats("Q")}
 
     @abstractmethod
     def _function(self, X: Any) -> Floats:
@@ -166,11 +154,6 @@ class ParallelBoundaries(BoundaryClassifier):
         for threshold in self.thresholds_:  # faster than a matrix of all scores
             counts += g > threshold
         return _reject_unknown(counts, np.isnan(g), rejects=self._rejects)
-
-    def _check_state(self) -> None:
-        """The thresholds rise."""
-        super()._check_state()
-        require(is_sorted(self.thresholds_), self, "thresholds_ are not in rising order")
 
     def _check_cap(self, largest: float) -> None:
         """Refuse a product of ``C``, the costs and the weights whose square may overflow."""

@@ -173,8 +173,8 @@ def pulls(
 ) -> Pulls:
     """Return the same as :func:`rejo.why` as arrays: the pull of every feature.
 
-    They are exact Shapley values of linear scores, and of such trees up to a size.  For any other model
-    each feature is replaced by typical values, in the case, and put into typical cases.
+    They are exact Shapley values of linear scores, and of such trees up to a size.  For any other
+    model each feature is replaced by typical values, in the case, and put into typical cases.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Pulls of a sum of trees, by the numbers of training cases in their nodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
