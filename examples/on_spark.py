@@ -19,13 +19,14 @@ from rejo.distributed import (
     TRIES,
     Here,
     Leg,
+    Survey,
     joined_scores,
     next_rounds,
     rank_shares,
     run_rank,
+    survey_part,
     tracker,
 )
-from rejo.estimators import Survey, survey_part
 
 
 class OnSpark(Here):

@@ -27,6 +27,15 @@ PLACES = {
     "labelled": ("judge_labelled",),
     "learning": ("StreamedTraining", "learn_encoder", "sample_table"),
     "legs": ("FIRST_ROUNDS", "TRIES", "Leg", "joined_scores", "next_rounds", "run_rank", "tracker"),
+    "out_of_core": (
+        "LEARN",
+        "STOP",
+        "RowLayout",
+        "Survey",
+        "settle_layout",
+        "shares_of",
+        "survey_part",
+    ),
     "predicting": ("DecidedFolder", "predict"),
     "row_sources": ("input_of", "of_csv"),
 }

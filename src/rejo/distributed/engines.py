@@ -8,12 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from rejo.cluster import connect, hand_out, workers
 from rejo.distributed.legs import FIRST_ROUNDS, about, grow_together, next_rounds, score
-from rejo.distributed.pace import Pace, Tell, n_rows
-from rejo.estimators import (
-    Grower,
-    Growth,
+from rejo.distributed.out_of_core import (
     Part,
-    Plan,
     RowLayout,
     Scored,
     StreamedRows,
@@ -21,6 +17,8 @@ from rejo.estimators import (
     check_size,
     survey_part,
 )
+from rejo.distributed.pace import Pace, Tell, n_rows
+from rejo.estimators import Grower, Growth, Plan
 from rejo.tables import share
 
 LEAST_ROWS = 1000  # of a rank

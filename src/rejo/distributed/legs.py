@@ -16,20 +16,9 @@ from uuid import uuid4
 import numpy as np
 
 from rejo.cluster import ClusterError, WorkerInfo, WorkerLost, together, workers
+from rejo.distributed.out_of_core import PROVE, STOP, Part, RowLayout, Scored, StreamedRows
 from rejo.distributed.pace import Tell
-from rejo.estimators import (
-    PROVE,
-    STOP,
-    Grower,
-    Growth,
-    Part,
-    Plan,
-    RowLayout,
-    Scored,
-    StreamedRows,
-    grown_from,
-    import_xgboost,
-)
+from rejo.estimators import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.tables import RowGroup
 
 FIRST_ROUNDS = 10  # of a leg, until it is known how long a round takes; always, with samples

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from rejo.estimators import Part
+from rejo.distributed.out_of_core import Part
 
 OFTEN = 5.0  # seconds between two lines
 Tell = Callable[[str], None]

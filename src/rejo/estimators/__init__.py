@@ -4,7 +4,7 @@
 classifiers by boundaries between ordered classes share (scores -> count -> labels).  Each learner
 has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve the replicated problem
 without building the replicas; ``replication`` builds them, for any binary classifier; ``boosting``
-grows trees (``growing``) on rows that come block by block (``out_of_core``).
+grows trees (``growing``) on rows that come block by block.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -40,13 +40,14 @@ from rejo.estimators.classes import (
     check_sample_weight,
     check_targets,
     choose_reject_label,
+    class_factors,
     class_indices,
     encode_classes,
     is_ordered,
     label_column,
     labels_like,
 )
-from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
+from rejo.estimators.growing import Block, Grower, Grown, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
     WrapsClassifier,
     array_options,
@@ -67,28 +68,8 @@ from rejo.estimators.kernel_machine import (
     check_no_overflow,
 )
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.matrices import edges_of
+from rejo.estimators.matrices import CATEGORIES, Categories, encoded, in_single_precision
 from rejo.estimators.mlp import RejoMLP
-from rejo.estimators.out_of_core import (
-    LEARN,
-    PROVE,
-    SAMPLE_FILE,
-    STOP,
-    UNNAMED_INDEX,
-    Part,
-    RowLayout,
-    Scored,
-    StreamedRows,
-    Survey,
-    check_size,
-    check_validation,
-    order_of,
-    sample_matrix,
-    settle_layout,
-    shares_of,
-    survey_part,
-    words_among,
-)
 from rejo.estimators.parameters import MOST_RUNS, FiniteInterval, ReviewPrice
 from rejo.estimators.pipelines import (
     check_not_frozen,

@@ -44,7 +44,6 @@ from rejo.estimators.matrices import (
     encoded,
     without_zeros,
 )
-from rejo.estimators.out_of_core import are_files, fit_files
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
@@ -161,8 +160,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     categories; a category that training did not have counts as missing, and so does what a sparse
     matrix does not store.  Numbers are compared in single precision.  Only ``fit`` needs XGBoost.
 
-    ``fit("loans/*.parquet", "repaid")`` learns from Parquet files that may be larger than the
-    memory, with the name of the column of the classes.
+    :func:`rejo.distributed.fit` learns from Parquet files that may be larger than the memory.
 
     References
     ----------
@@ -225,10 +223,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()
-        if are_files(X):
-            if sample_weight is not None:
-                raise ValueError("sample_weight cannot be given if X names files.")
-            return fit_files(self, X, y, self._n_threads())
         random = check_random_state(self.random_state)
         X = self._check_input(X, reset=True)
         self._saw_gaps = bool(np.isnan(X.data if issparse(X) else X).any())
@@ -310,7 +304,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         ordered: bool,
         random: np.random.RandomState,
         *,
-        stops: bool = True,
         names: Sequence[str] | int | None = None,
         categories: Categories | None = None,
     ) -> Plan:
@@ -351,7 +344,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             costs=costs / costs.sum(axis=1).mean(),  # so that penalties mean the same for any
             settings=settings,
             max_rounds=int(self.n_estimators),
-            patience=self.early_stopping_rounds if stops else None,
+            patience=self.early_stopping_rounds,
             categories=tuple(one is not None for one in known),
             constraints=self._signs(),
         )
