@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import rejo
-from rejo.estimators.base import Judgement
+from rejo.estimators import Judgement
 from rejo.scoring.deciding import decided_of
 from rejo.scoring.reasons import AMBIGUOUS, NOVEL, POLICY, UNREADABLE, WORDS
 from rejo.scoring.spool import Spool

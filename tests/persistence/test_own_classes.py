@@ -27,6 +27,7 @@ from rejo.baselines import (
     TwoClassifierReject,
 )
 from rejo.estimators import (
+    NOVEL,
     RejectClassifier,
     RejoBoost,
     RejoKernelLogistic,
@@ -35,7 +36,6 @@ from rejo.estimators import (
     RejoSVC,
     ReplicationClassifier,
 )
-from rejo.estimators.base import NOVEL
 from rejo.persistence import load, save
 from rejo.persistence._building import build
 from rejo.persistence._parts import _parts as parts_of

@@ -7,7 +7,7 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
-from rejo.estimators.base import Judgement  # noqa: E402
+from rejo.estimators import Judgement  # noqa: E402
 from rejo.scoring.case_counts import CaseCounts  # noqa: E402
 from rejo.scoring.deciding import ScoredRows, decided_of  # noqa: E402
 from rejo.scoring.ranking import Candidates, capacity_of, ranks_of  # noqa: E402

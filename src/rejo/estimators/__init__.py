@@ -17,16 +17,7 @@ from rejo.estimators._state import (
     check_member,
     check_support,
 )
-from rejo.estimators.base import (
-    AMBIGUOUS,
-    LEAST_PROBABILITY,
-    NOVEL,
-    POLICY,
-    REASONS,
-    Judgement,
-    RejectClassifier,
-    must_review,
-)
+from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.boundaries import (
     BoundaryClassifier,
@@ -89,6 +80,14 @@ from rejo.estimators.pipelines import (
 from rejo.estimators.posteriors import boundary_posteriors, judge_posteriors, mean_price
 from rejo.estimators.priced import PricedClassifier
 from rejo.estimators.replication import ReplicationClassifier
+from rejo.estimators.reviews import (
+    AMBIGUOUS,
+    NOVEL,
+    POLICY,
+    REASONS,
+    Judgement,
+    must_review,
+)
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
 

@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.growing import (
@@ -47,6 +46,7 @@ from rejo.estimators.matrices import (
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
+from rejo.estimators.reviews import Judgement
 from rejo.solvers import ScoreTable, Walker, best_thresholds, ready, score_table
 from rejo.tables import as_pandas
 

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement, RejectClassifier, refuse_unknown
+from rejo.estimators.base import RejectClassifier
 from rejo.estimators.classes import (
     Targets,
     check_sample_weight,
@@ -24,6 +24,7 @@ from rejo.estimators.classes import (
     class_indices,
     stream_classes,
 )
+from rejo.estimators.reviews import Judgement, refuse_unknown
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 from rejo.solvers import path_order
 

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rejo._frames import naming_words
 from rejo._typing import Floats, Labels
-from rejo.estimators.base import Judgement, RejectClassifier, audited
+from rejo.estimators.base import RejectClassifier
+from rejo.estimators.reviews import Judgement, audited, queue_frame, review_frame
 
 __all__ = ["judge", "queue", "review"]
 
@@ -74,7 +75,7 @@ def review(
     """
     classifier, seen = _rejecting_step(model, X)
     judgement = audited(classifier._judged(seen, group), audit, random_state)
-    return classifier._review(model, X, judgement, why, background)
+    return review_frame(classifier, model, X, judgement, why, background)
 
 
 def queue(
@@ -112,7 +113,7 @@ def queue(
     1    bad     2
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier._queue(X, classifier._judged(seen, group), capacity, fill)
+    return queue_frame(classifier, X, classifier._judged(seen, group), capacity, fill)
 
 
 def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:

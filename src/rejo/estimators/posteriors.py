@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._typing import Floats, Indices
 from rejo.decisions import decide, expected_costs
-from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
 from rejo.estimators.classes import check_sample_weight, labels_like
+from rejo.estimators.reviews import Judgement
 
 LARGEST_LOGIT = 700.0  # exp of it is finite
 

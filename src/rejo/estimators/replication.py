@@ -19,11 +19,11 @@ from rejo._frames import is_polars, take_rows
 from rejo._io import percent
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
-from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier, routed_weights
 from rejo.estimators.posteriors import PosteriorsMixin
+from rejo.estimators.reviews import Judgement
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
