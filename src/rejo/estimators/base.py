@@ -3,23 +3,17 @@
 import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
-from inspect import signature
 from numbers import Number, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._docs import shared_parameters
-from rejo._frames import naming_words
-from rejo._sparse import check_sparse, summed
 from rejo._state import check_state
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, labels_like
@@ -27,6 +21,8 @@ from rejo.estimators.parameters import ReviewPrice
 from rejo.estimators.reviews import (
     Judgement,
     audited,
+    decided,
+    judged,
     queue_frame,
     refuse_unknown,
     review_frame,
@@ -185,20 +181,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
         return self.judge(X).decision
 
-    def _decided(self, X: Any, group: Any) -> Indices:
-        return self._decide(X) if group is None else self._judged(X, group).decision
-
-    def _judged(self, X: Any, group: Any) -> Judgement:
-        """As :meth:`judge`, of points that belong to groups, if the model knows any."""
-        if group is None:
-            return self.judge(X)
-        if "group" not in signature(self.judge).parameters:
-            raise TypeError(
-                f"{type(self).__name__} knows no groups: leave group out, or fit a "
-                "RejectClassifierCV with group."
-            )
-        return self.judge(X, group=group)  # type: ignore[call-arg]
-
     def predict(self, X: Any, *, group: Any = None) -> NDArray[Any]:
         """Predict the class of each point, or reject it.
 
@@ -213,8 +195,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y_pred : ndarray of shape (n_samples,)
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
-        index = self._decided(X, group)  # first: it checks that the model is fitted
-        return self.outputs()[index]
+        decision = decided(self, X, group)  # first: it checks that the model is fitted
+        return self.outputs()[decision]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
         """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts."""
@@ -224,7 +206,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def reject_mask(self, X: Any, *, group: Any = None) -> NDArray[np.bool_]:
         """Return which points are rejected, as an array of bool of shape (n_samples,)."""
-        return self._decided(X, group) < 0
+        return decided(self, X, group) < 0
 
     def review(
         self,
@@ -271,7 +253,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``, if asked
               for, for ambiguous points.
         """
-        judgement = audited(self._judged(X, group), audit, random_state)
+        judgement = audited(judged(self, X, group), audit, random_state)
         return review_frame(self, self, X, judgement, why, background)
 
     def queue(
@@ -296,7 +278,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         frame : DataFrame
             Rows of :meth:`review`, the point most worth a review first.
         """
-        return queue_frame(self, X, self._judged(X, group), capacity, fill)
+        return queue_frame(self, X, judged(self, X, group), capacity, fill)
 
     def sureness(self, X: Any) -> Floats:
         """Return how sure each decision (n_samples,) is, to rank the points; not a probability.
@@ -441,52 +423,3 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 UserWarning,
                 stacklevel=3,
             )
-
-    def _check_parameters(self) -> None:
-        """``_validate_params``, but remember what was found valid.
-
-        The constraints depend on the values alone, and checking them all takes as long
-        as a fit of a hundred points.
-        """
-        if get_config()["skip_parameter_validation"]:
-            return
-        values = tuple(getattr(self, name) for name in self._parameter_constraints)
-        try:
-            _check_values(type(self), *values)
-        except TypeError:  # an array or a dict has no hash
-            self._validate_params()
-
-    def _check_X(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
-        """``X`` as C-ordered float64 or CSR, finite, and so that squares do not overflow."""
-        if issparse(X):
-            check_sparse(X)
-        simple = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
-        if simple and X.ndim == 2 and X.size and np.isfinite(np.vdot(X, X)):
-            # The checks of validate_data hold: spare a small fit their cost.
-            if reset:
-                self.n_features_in_ = X.shape[1]
-                self.__dict__.pop("feature_names_in_", None)
-                return X
-            if X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
-                return X
-        kinds = "csr" if accept_sparse else False
-        with naming_words(X):
-            X = validate_data(
-                self, X, reset=reset, accept_sparse=kinds, dtype=np.float64, order="C"
-            )
-        if issparse(X):
-            X = summed(X)
-        largest = np.abs(X.data if issparse(X) else X).max(initial=0.0)
-        if largest > 1e150:
-            raise ValueError(
-                f"X contains values of up to {largest:.1e}, whose squares overflow. Remove the "
-                "outliers or scale the features, e.g. by sklearn.preprocessing.RobustScaler."
-            )
-        return X
-
-
-@lru_cache(maxsize=512, typed=True)
-def _check_values(estimator: Any, *values: Any) -> None:
-    constraints = estimator._parameter_constraints
-    params = dict(zip(constraints, values, strict=True))
-    validate_parameter_constraints(constraints, params, caller_name=estimator.__name__)

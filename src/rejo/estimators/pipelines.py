@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from rejo._frames import naming_words
 from rejo._typing import Floats, Labels
 from rejo.estimators.base import RejectClassifier
-from rejo.estimators.reviews import Judgement, audited, queue_frame, review_frame
+from rejo.estimators.reviews import Judgement, audited, judged, queue_frame, review_frame
 
 __all__ = ["judge", "queue", "review"]
 
@@ -74,7 +74,7 @@ def review(
     3      bad    bad  <NA>
     """
     classifier, seen = _rejecting_step(model, X)
-    judgement = audited(classifier._judged(seen, group), audit, random_state)
+    judgement = audited(judged(classifier, seen, group), audit, random_state)
     return review_frame(classifier, model, X, judgement, why, background)
 
 
@@ -113,7 +113,7 @@ def queue(
     1    bad     2
     """
     classifier, seen = _rejecting_step(model, X)
-    return queue_frame(classifier, X, classifier._judged(seen, group), capacity, fill)
+    return queue_frame(classifier, X, judged(classifier, seen, group), capacity, fill)
 
 
 def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
@@ -141,7 +141,7 @@ def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
     (array([ 0, -1,  1]), array([0, 1, 1]))
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier._judged(seen, group)
+    return judged(classifier, seen, group)
 
 
 def final_classifier(model: Any) -> Any:

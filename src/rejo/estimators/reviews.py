@@ -1,5 +1,6 @@
 """What a classifier makes of cases, and the order in which to review them."""
 
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -32,6 +33,23 @@ class Judgement(NamedTuple):
     chance: Floats | None = None  # (n,) probability that ``forced`` is wrong, if it is known
     kind: NDArray[np.int8] | None = None  # (n,) why it is, or would be, rejected, as an index into
     # REASONS; None: all ambiguous
+
+
+def judged(model: Any, X: Any, group: Any = None) -> Judgement:
+    """Judge points that may belong to groups, if the model knows any."""
+    if group is None:
+        return model.judge(X)
+    if "group" not in signature(model.judge).parameters:
+        raise TypeError(
+            f"{type(model).__name__} knows no groups: leave group out, or fit a "
+            "RejectClassifierCV with group."
+        )
+    return model.judge(X, group=group)
+
+
+def decided(model: Any, X: Any, group: Any = None) -> Indices:
+    """Decide the same points (n,), which may take less."""
+    return model._decide(X) if group is None else judged(model, X, group).decision
 
 
 def refuse_unknown(unknown: NDArray[np.bool_]) -> None:
