@@ -214,6 +214,18 @@ def test_a_row_without_any_value_is_rejected_if_training_had_no_gaps(form):
         model.predict_forced(new)
 
 
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_gaps_of_rows_without_weight_are_not_seen(as_given):
+    X, y = two_classes()
+    X = np.vstack([X + 1.0, [[np.nan, 1.0]]])  # no zeros, which a sparse matrix leaves out
+    y, weight = np.append(y, y[0]), np.append(np.ones(len(y)), 0.0)
+    model = quick().fit(as_given(X), y, weight)
+    assert not model._saw_gaps
+    nothing = np.full((1, 2), np.nan) if as_given is np.asarray else sparse.csr_array((1, 2))
+    assert model.reject_mask(nothing).all()
+    assert quick().fit(as_given(X), y)._saw_gaps
+
+
 @every_form
 def test_categories_are_split_by_sets(form):
     pd = pytest.importorskip("pandas")

@@ -41,6 +41,7 @@ from rejo.estimators.matrices import (
     categories_of,
     check_numbers,
     encoded,
+    has_gaps,
     without_zeros,
 )
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
@@ -225,10 +226,10 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         self._validate_params()
         random = check_random_state(self.random_state)
         X = self._check_input(X, reset=True)
-        self._saw_gaps = bool(np.isnan(X.data if issparse(X) else X).any())
         targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
             X = X[targets.rows]
+        self._saw_gaps = has_gaps(X)
         k, v = targets.indices, targets.weight
         if v is not None and not SMALLEST < v.max() < LARGEST:
             raise ValueError(
@@ -609,7 +610,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         n_known = self._n_boundaries if self.form_ == "replicas" else None
         walker = ready(self.trees_, self.n_features_in_, len(self.intercepts_), n_known)
         f = walker.scores(X, self._n_threads()) + self.intercepts_
-        if not (self._zeros_missing or self._saw_gaps):
+        if not self._saw_gaps:
             empty = np.flatnonzero(np.isnan(X[:, 0]))
             f[empty[np.isnan(X[empty]).all(axis=1)]] = np.nan
         return f
@@ -636,7 +637,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         if self._zeros_missing:
             there = graph.add("Not", graph.add("Equal", X, np.array(0.0)))
             X = graph.add("Where", there, X, np.array(np.nan))
-        if not (self._zeros_missing or self._saw_gaps):
+        if not self._saw_gaps:
             n_gaps = graph.add(
                 "ReduceSum", graph.cast(graph.add("IsNaN", X), "INT64"), np.array([1]), keepdims=0
             )

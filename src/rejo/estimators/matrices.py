@@ -96,6 +96,13 @@ def blocks_of(X: Any, k: Indices, v: Floats | None, rows: Indices | None = None)
         yield Block(x, k[part], None if v is None else v[part])
 
 
+def has_gaps(X: Any) -> bool:
+    """Return whether a value is missing, as what a sparse matrix does not store."""
+    if issparse(X) and X.nnz < X.shape[0] * X.shape[1]:
+        return True
+    return bool(np.isnan(X.data if issparse(X) else X).any())
+
+
 def without_zeros(X: Any) -> NDArray[Any]:
     """Dense rows for trees that learned from a sparse matrix: a zero is not there, so missing."""
     if issparse(X):
