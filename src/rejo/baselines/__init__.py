@@ -29,7 +29,7 @@ from rejo.baselines.cut_ranking import CutRanking
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
-from rejo.baselines.novelty import NoveltyReject, mark_novel
+from rejo.baselines.novelty import NoveltyReject
 from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier

@@ -1,10 +1,11 @@
 """scikit-learn classifiers that may answer "review".
 
-``base`` holds the contract of all classifiers that may reject, and ``boundaries`` what the
-classifiers by boundaries between ordered classes share (scores -> count -> labels).  Each learner
-has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve the replicated problem
-without building the replicas; ``replication`` builds them, for any binary classifier; ``boosting``
-grows trees (``growing``) on rows that come block by block.
+``base`` holds the contract of all classifiers that may reject, ``reviews`` what they make of cases,
+and ``boundaries`` what the classifiers by boundaries between ordered classes share (scores -> count
+-> labels).  Each learner has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve
+the replicated problem without building the replicas; ``replication`` builds them, for any binary
+classifier; ``boosting`` grows trees (``growing``) on rows that come block by block.  ``_state`` is
+the table of what model files hold of each class.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -41,19 +42,16 @@ from rejo.estimators.classes import (
 from rejo.estimators.growing import Block, Grower, Grown, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
     WrapsClassifier,
-    array_options,
     check_classifier,
     check_no_class_weight,
+    check_table,
     inner_scores,
     is_frame,
     library_of,
     set_random_states,
-    table_for,
 )
 from rejo.estimators.kernel_logistic import RejoKernelLogistic
 from rejo.estimators.kernel_machine import (
-    LARGEST_GAMMA,
-    SMALLEST_GAMMA,
     KernelMachine,
     Training,
     check_no_overflow,

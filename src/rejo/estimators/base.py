@@ -33,8 +33,6 @@ PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change wha
 # At which labels were first scored, by the class of a model whose prices set_params has changed.
 _FIRST_PRICES: dict[int, str] = {}
 LEAST_PROBABILITY = 1e-16  # of a class, before its logarithm
-
-
 # Parameters that many classifiers have, but not all; those of RejectClassifier come to these.
 SHARED = """
 class_weight : dict or "balanced", default=None

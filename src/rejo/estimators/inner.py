@@ -74,20 +74,26 @@ class WrapsClassifier:
 
     def _check_input(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
-        if not reset:
-            check_is_fitted(self)
-        if sparse.issparse(X):
-            check_sparse(X)
-        X = table_for(X, self._default())
-        if is_frame(X) or isinstance(self.estimator, Pipeline):
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            if not X.shape:
-                raise ValueError(f"X must be a table of points; got {X!r:.60}.")
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return summed(X.tocsr()) if sparse.issparse(X) else X
-        with naming_words(X):
-            X = validate_data(self, X, reset=reset, **array_options(self))
-        return summed(X) if sparse.issparse(X) else X
+        whole = isinstance(self.estimator, Pipeline)
+        return check_table(self, X, self._default(), reset=reset, whole=whole)
+
+
+def check_table(model: Any, X: Any, *inside: Any, reset: bool, whole: bool = False) -> Any:
+    """``X`` for the estimators inside a model: an array or CSR; a frame, or ``whole``, as it is."""
+    if not reset:
+        check_is_fitted(model)
+    if sparse.issparse(X):
+        check_sparse(X)
+    X = table_for(X, *inside)
+    if whole or is_frame(X):
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if not X.shape:
+            raise ValueError(f"X must be a table of points; got {X!r:.60}.")
+        validate_data(model, X, reset=reset, skip_check_array=True)
+        return summed(X.tocsr()) if sparse.issparse(X) else X
+    with naming_words(X):
+        X = validate_data(model, X, reset=reset, **array_options(model))
+    return summed(X) if sparse.issparse(X) else X
 
 
 def table_for(X: Any, *estimators: Any) -> Any:

@@ -18,7 +18,7 @@ from rejo.solvers.boosting import (
     total_loss,
 )
 from rejo.solvers.embedded import Costs, Embedded, SmoothedCost, factorise
-from rejo.solvers.extensions import NAMES, compiled
+from rejo.solvers.extensions import compiled
 from rejo.solvers.kernel_logistic import LogisticProblem, LogisticSolution
 from rejo.solvers.mlp import (
     Data,
