@@ -37,7 +37,7 @@ from rejo import (
     RejoSVC,
     ThresholdRejectClassifier,
 )
-from rejo.estimators.base import NOVEL
+from rejo.estimators import NOVEL
 from rejo.tables import TableEncoder
 
 TABLES = ("pima_diabetes", "winequality_red", "vertebral_2c", "german_credit", "heart_statlog",

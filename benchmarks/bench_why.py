@@ -37,9 +37,9 @@ from rejo import (
     ReplicationClassifier,
     ThresholdRejectClassifier,
 )
-from rejo.estimators import why
-from rejo.estimators.features import NumericCases, as_numbers
-from rejo.estimators.insides import insides, pair_scores, through
+from rejo.explain import reasons as why
+from rejo.explain.features import NumericCases, as_numbers
+from rejo.explain.insides import insides, pair_scores, through
 from rejo.explain.replacement import typical_cases
 from rejo.tables import TableEncoder
 from rejo.typical import Typical

@@ -18,12 +18,13 @@ from rejo.distributed import (
     TRIES,
     Here,
     Leg,
+    Survey,
     grow_in_legs,
     rank_shares,
     run_rank,
+    survey_part,
     tracker,
 )
-from rejo.estimators import Survey, survey_part
 
 
 class OnSpark(Here):

@@ -21,7 +21,7 @@ PARTS = {
     "baselines": "Classifiers by posteriors",
     "selection": "Operating points, promises, comparisons",
     "estimators.pipelines": "Reviews, and the reasons for them",
-    "estimators.reasons": "Reviews, and the reasons for them",
+    "explain": "Reviews, and the reasons for them",
     "persistence": "Model files",
 }
 FOOTNOTES = [".. footbibliography::"]  # for citations that no list of references has yet

@@ -32,12 +32,12 @@ The modules, in the order to read them:
     the optimisation problems, on arrays of floats, that never make the copies
 ``rejo.metrics``
     rates, costs, curves and intervals of classifiers that may reject
-``rejo.explain``
-    what each feature adds to a score, to say why a case is in doubt
 ``rejo.estimators``
     scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoKernelLogistic`, :class:`RejoLinear`,
     :class:`RejoMLP`, :class:`RejoBoost` on XGBoost's trees, and :class:`ReplicationClassifier`
     over any other binary classifier
+``rejo.explain``
+    why a case is in doubt: what each feature adds to its score
 ``rejo.baselines``
     decisions by the posteriors of any classifier (:class:`ThresholdRejectClassifier`), blends of
     posteriors, reviews of cases unlike those of training (:class:`NoveltyReject`), and the rivals:
@@ -84,8 +84,8 @@ if TYPE_CHECKING:
         judge,
         queue,
         review,
-        why,
     )
+    from rejo.explain import why
     from rejo.persistence import ModelFileError, load, save, to_onnx
     from rejo.selection import RejectClassifierCV, TargetUnattainable, compare, reject_curve
     from rejo.versions import show_versions
@@ -135,7 +135,7 @@ _ROOMS = [
     "tables",
     "torch",
 ]
-_HOMES = ("estimators", "baselines", "selection", "persistence", "versions")
+_HOMES = ("estimators", "explain", "baselines", "selection", "persistence", "versions")
 
 
 def __getattr__(name: str) -> Any:

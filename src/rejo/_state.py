@@ -23,6 +23,8 @@ and may have
 - ``_posteriors_to_onnx(self, graph, X)`` and ``_decision_to_onnx(self, graph, X)``, which add what
   ``predict_proba`` and ``decision_function`` return.
 
+Where there are many classes, a table of the room says this beside them (:func:`declare`).
+
 A file may hold anything in any attribute.  Compiled code takes shapes and indices as they are, so
 ``_fitted`` and ``_check_state`` must bound each one that a prediction uses.  Any exception that
 they raise is a refusal.
@@ -41,6 +43,7 @@ Sizes = dict[str, int]
 Size = int | str | None  # a length, the name of one, or any
 
 STORABLE: dict[str, type] = {}  # by full name
+CHECKS: dict[type, Callable[[Any], None]] = {}  # of each class that declares one
 LARGEST = 1e100  # of a number in a model: its square is far from an overflow
 MOST_CLASSES = 10_000  # a prediction holds a number for each class of each case
 MOST_FEATURES = 1 << 24
@@ -56,6 +59,37 @@ def storable(cls: type[T]) -> type[T]:
     """Allow objects of exactly this class, not of its subclasses, in model files."""
     STORABLE[f"{cls.__module__}.{cls.__name__}"] = cls
     return cls
+
+
+def declare(
+    cls: Any,
+    fitted: Mapping[str, "Must"],
+    check: Callable[[Any], None] | None = None,
+    *,
+    saved: bool = False,
+    **more: Any,
+) -> None:
+    """Say of a class, in the table of its room, what stands above; ``saved`` makes it storable.
+
+    ``check`` refuses attributes that do not agree, after the checks of its bases; ``more`` are the
+    other names, without their underscores.
+    """
+    cls._fitted = fitted
+    if check is not None:
+        CHECKS[cls] = check
+    if not hasattr(cls, "_check_state"):
+        cls._check_state = check_state
+    for name, value in more.items():
+        setattr(cls, f"_{name}", value)
+    if saved:
+        storable(cls)
+
+
+def check_state(part: Any) -> None:
+    """Check an object as its class and its bases declare, the bases first."""
+    for base in reversed(type(part).__mro__):
+        if base in CHECKS:
+            CHECKS[base](part)
 
 
 def require(holds: Any, part: Any, problem: str) -> None:

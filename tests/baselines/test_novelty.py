@@ -28,7 +28,7 @@ from rejo import (
     ReplicationClassifier,
     ThresholdRejectClassifier,
 )
-from rejo.estimators.base import NOVEL
+from rejo.estimators import NOVEL
 from rejo.selection import TargetUnattainable
 
 LEARNERS = {

@@ -11,9 +11,8 @@ from sklearn.svm import SVC
 
 from rejo import RejoBoost, RejoLinear
 from rejo.datasets import make_synthetic_1, make_synthetic_4
-from rejo.distributed import fit
-from rejo.estimators import out_of_core
-from rejo.estimators.out_of_core import LEARN, PROVE, STOP, shares_of
+from rejo.distributed import fit, out_of_core
+from rejo.distributed.out_of_core import LEARN, PROVE, STOP, shares_of
 from rejo.persistence import load, save
 from rejo.selection import RejectClassifierCV
 from rejo.tables import TableEncoder
@@ -191,18 +190,6 @@ def test_files_and_arrays_give_models_that_agree(folder, frame):
     assert np.abs(model.offsets_ - plain.offsets_).max() < 0.5
 
 
-def test_boost_fits_files_by_itself(folder, frame, tmp_path):
-    kept = frame[[*NUMBERS, "repaid"]].assign(job=frame["job"].astype("category"))
-    write(kept, tmp_path)
-    by_name = boost().fit(str(tmp_path / "*.parquet"), "repaid")
-    assert same_trees(by_name, fit(boost(), tmp_path, target="repaid"))
-    assert by_name.predict(kept.drop(columns="repaid")).shape == (len(kept),)
-    with pytest.raises(ValueError, match="y must"):
-        boost().fit(str(tmp_path), frame["repaid"])
-    with pytest.raises(ValueError, match="sample_weight"):
-        boost().fit(str(tmp_path), "repaid", np.ones(len(frame)))
-
-
 def test_categories_of_all_files_are_known(tmp_path):
     """Each file has a dictionary of its own."""
     n = 3000
@@ -212,7 +199,7 @@ def test_categories_of_all_files_are_known(tmp_path):
     for i, letter in enumerate("abc"):
         part = frame[frame["job"] == letter].astype({"job": "category"})
         part.to_parquet(tmp_path / f"{i}.parquet")
-    model = boost().fit(str(tmp_path), "y")
+    model = fit(boost(), tmp_path, target="y")
     frame["job"] = frame["job"].astype("category")
     assert (model.predict_forced(frame[["job", "x"]]) == y).all()
 
@@ -257,8 +244,7 @@ def test_an_index_of_pandas_is_no_feature(frame, tmp_path):
     kept = frame[[*NUMBERS, "repaid"]].sort_values("a")  # its index is stored
     write(kept, tmp_path)
     assert "__index_level_0__" in pq.read_schema(tmp_path / "0.parquet").names
-    for model in (fit(boost(), tmp_path, target="repaid"), boost().fit(str(tmp_path), "repaid")):
-        assert model.feature_names_in_.tolist() == NUMBERS
+    assert fit(boost(), tmp_path, target="repaid").feature_names_in_.tolist() == NUMBERS
 
 
 def test_a_worker_that_does_not_answer_holds_nobody_up(monkeypatch):
@@ -298,12 +284,8 @@ class TestRefusals:
             fit(wrong, "nothing/*.parquet", target="repaid")
 
     def test_of_folds(self, folder):
-        for call in (
-            lambda: fit(boost(validation=3), folder, target="repaid", columns=NUMBERS),
-            lambda: boost(validation=3).fit(str(folder), "repaid"),
-        ):
-            with pytest.raises(ValueError, match="validation=3"):
-                call()
+        with pytest.raises(ValueError, match="validation=3"):
+            fit(boost(validation=3), folder, target="repaid", columns=NUMBERS)
 
     def test_of_frames_in_memory(self, frame):
         with pytest.raises(ValueError, match="DataFrame"):
@@ -317,8 +299,6 @@ class TestRefusals:
         monkeypatch.setattr(out_of_core, "CATEGORIES", 300)
         with pytest.raises(ValueError, match="'customer'"):
             fit(boost(), tmp_path, target="repaid")
-        with pytest.raises(ValueError, match="'customer'"):
-            boost().fit(str(tmp_path), "repaid")
 
     def test_of_gaps_for_linear_models(self, frame, tmp_path):
         write(frame[["a", "b", "repaid"]].assign(b=frame["b"].where(frame["b"] > 0.5)), tmp_path)

@@ -1,5 +1,6 @@
 """RejoBoost: three forms, one contract."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import rejo
 from rejo import RejectClassifierCV, RejoBoost
 from rejo.datasets import make_synthetic_1, make_synthetic_4, posterior
 from rejo.estimators.growing import Block, Grower, grown_from
-from rejo.estimators.reasons import pulls
+from rejo.explain import pulls
 from rejo.replication import replica_costs, replica_labels
 from rejo.solvers.boosting import ScoreTable, best_thresholds
 
@@ -158,6 +159,35 @@ def test_an_operating_point_takes_one_fit_a_fold():
     assert by_posteriors.cut_ is not None
 
 
+FORK = """
+import sys
+from multiprocessing import get_context
+
+from rejo import RejoBoost
+from rejo.datasets import make_synthetic_1
+
+data = make_synthetic_1(300, random_state=0)
+for form in ("parallel", "replicas", "posteriors"):
+    options = dict(boundaries=form, n_estimators=5, validation=0.2, random_state=0)
+    RejoBoost(n_jobs=2, **options).fit(*data)
+    child = get_context("fork").Process(target=RejoBoost(n_jobs=1, **options).fit, args=data)
+    child.start()
+    child.join(30)
+    child.kill()
+    if child.exitcode != 0:
+        sys.exit(form)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_fork_can_fit_after_its_parent_has():
+    threads = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    run = subprocess.run(
+        [sys.executable, "-c", FORK], env=threads, timeout=200, capture_output=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+
+
 # ---- what trees take ----------------------------------------------------------------------
 
 
@@ -182,6 +212,18 @@ def test_a_row_without_any_value_is_rejected_if_training_had_no_gaps(form):
     assert np.isfinite(model.judge(new).distance).tolist() == [False, True, True, True, True]
     with pytest.raises(ValueError, match="not numbers"):
         model.predict_forced(new)
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_gaps_of_rows_without_weight_are_not_seen(as_given):
+    X, y = two_classes()
+    X = np.vstack([X + 1.0, [[np.nan, 1.0]]])  # no zeros, which a sparse matrix leaves out
+    y, weight = np.append(y, y[0]), np.append(np.ones(len(y)), 0.0)
+    model = quick().fit(as_given(X), y, weight)
+    assert not model._saw_gaps
+    nothing = np.full((1, 2), np.nan) if as_given is np.asarray else sparse.csr_array((1, 2))
+    assert model.reject_mask(nothing).all()
+    assert quick().fit(as_given(X), y)._saw_gaps
 
 
 @every_form

@@ -111,13 +111,6 @@ def test_weights_are_repetitions_and_zero_is_absence(data):
     assert weight[model.pivots_].all()
 
 
-def test_class_weight_multiplies_the_weights(binary):
-    X, y = binary
-    heavy = RejoKernelLogistic(gamma=0.5, class_weight={0: 1, 1: 3}, **EXACT).fit(X, y)
-    weighted = RejoKernelLogistic(gamma=0.5, **EXACT).fit(X, y, sample_weight=1 + 2.0 * y)
-    same(heavy, weighted, X)
-
-
 def test_duplicate_and_constant_points_do_not_hurt():
     X, y = np.ones((20, 2)), np.arange(20) % 2
     model = RejoKernelLogistic(gamma=1.0).fit(X, y)

@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -143,15 +142,6 @@ def test_the_hinge_puts_its_boundaries_elsewhere():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(data, loss):
-    X, y = data
-    weight = np.arange(len(y)) % 3
-    weighted = RejoLinear(loss=loss, tol=1e-10).fit(X, y, weight)
-    twice = RejoLinear(loss=loss, tol=1e-10).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    same(weighted, twice, X)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
 def test_the_order_of_the_rows_does_not_matter(data, loss):
     X, y = data
     rows = np.random.default_rng(0).permutation(len(y))
@@ -168,28 +158,6 @@ def test_swapping_two_classes_mirrors_the_scores(binary, loss):
     model = RejoLinear(loss=loss, tol=1e-10).fit(X, y)
     mirrored = RejoLinear(loss=loss, tol=1e-10).fit(X, 1 - y)
     assert_allclose(model.boundary_scores(X), -mirrored.boundary_scores(X)[:, ::-1], atol=1e-4)
-
-
-FORMS = {
-    "list": np.ndarray.tolist,
-    "fortran": np.asfortranarray,
-    "csr": sparse.csr_matrix,
-    "csr array": sparse.csr_array,
-    "csc": sparse.csc_matrix,
-    "frame": lambda X: pd.DataFrame(X, columns=["a", "b"]),
-    "object": lambda X: X.astype(object),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_form_of_X_does_not_matter(data, form, loss):
-    X, y = data
-    X = np.where(np.abs(X) < 0.3, 0.0, X)
-    expected = RejoLinear(loss=loss, tol=1e-10).fit(X, y)
-    model = RejoLinear(loss=loss, tol=1e-10).fit(FORMS[form](X), y)
-    assert_allclose(model.boundary_scores(FORMS[form](X)), expected.boundary_scores(X), atol=1e-4)
-    assert model.n_features_in_ == 2
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -223,12 +191,6 @@ def test_class_order_and_loss_matrix(data):
     same(RejoLinear(loss_matrix=loss, tol=1e-10).fit(X, y), expected, X, atol=1e-2)
     with pytest.raises(ValueError, match="loss_matrix"):
         RejoLinear(loss_matrix=[[0, 1], [1, 0]]).fit(X, y)
-
-
-def test_class_weight_is_a_sample_weight(binary):
-    X, y = binary
-    dear = RejoLinear(class_weight={1: 5}).fit(X, y)
-    same(dear, RejoLinear().fit(X, y, np.where(y == 1, 5, 1)), X)
 
 
 @pytest.mark.parametrize(

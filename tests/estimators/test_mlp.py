@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
@@ -180,50 +179,6 @@ def test_costs_class_order_and_labels_work_as_in_every_learner(data):
 
 
 # ---- inputs ------------------------------------------------------------------------------
-
-FORMS = {
-    "list": np.ndarray.tolist,
-    "float32": lambda X: X.astype(np.float32),
-    "fortran": np.asfortranarray,
-    "csr": sparse.csr_array,
-    "csc": sparse.csc_matrix,
-    "frame": lambda X: pd.DataFrame(X, columns=["a", "b"]),
-}
-
-
-@solvers
-@pytest.mark.parametrize("form", FORMS)
-def test_the_form_of_X_does_not_matter(data, form, solver):
-    X, y = data
-    X = np.where(np.abs(X) < 0.3, 0.0, X).round(1).astype(np.float32).astype(float)
-    settings = dict(solver=solver, alpha=2.0, max_iter=5, batch_size=30)
-    with pytest.warns(ConvergenceWarning):
-        expected, model = make(**settings).fit(X, y), make(**settings).fit(FORMS[form](X), y)
-    scores = model.boundary_scores(FORMS[form](X))
-    assert scores.dtype == np.float64
-    assert_allclose(scores, expected.boundary_scores(X), atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["logistic", "squared_error"])
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_weight_two_is_the_row_twice(loss, n_classes):
-    X, y = ordered_points(n=60, n_classes=n_classes)
-    weight = 1 + np.arange(60) % 3
-    weight[7] = 0
-    settings = dict(loss=loss, alpha=1.0, tol=1e-8, max_iter=3000)
-    weighted = make(**settings).fit(X, y, weight)
-    repeated = make(**settings).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-7)
-    assert_allclose(weighted.boundary_scores(X), repeated.boundary_scores(X), atol=1e-2)
-
-
-def test_class_weight_multiplies_sample_weight(binary):
-    X, y = binary
-    dear = make(class_weight={1: 5}).fit(X, y)
-    weighted = make().fit(X, y, np.where(y == 1, 5, 1))
-    assert_allclose(dear.boundary_scores(X), weighted.boundary_scores(X), atol=1e-9)
-    assert (dear.predict(X) == 0).sum() < (make().fit(X, y).predict(X) == 0).sum()
-
 
 # ---- training ----------------------------------------------------------------------------
 

@@ -109,33 +109,6 @@ def test_review_end_to_end(binary):
 
 # ---- inputs ------------------------------------------------------------------------------
 
-FORMS = {
-    "list": np.ndarray.tolist,
-    "fortran": np.asfortranarray,
-    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "reversed": lambda X: X[::-1].copy()[::-1],
-    "csr": sparse.csr_matrix,
-    "csr array": sparse.csr_array,
-    "csc": sparse.csc_matrix,
-    "coo": sparse.coo_array,
-    "frame": lambda X: pd.DataFrame(X, columns=["a", "b"]),
-    "object": lambda X: X.astype(object),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_form_of_X_does_not_matter(data, form, kernel):
-    X, y = data
-    X = np.where(np.abs(X) < 0.3, 0.0, X)
-    expected = RejoSVC(kernel=kernel, tol=1e-6).fit(X, y)
-    model = RejoSVC(kernel=kernel, tol=1e-6).fit(FORMS[form](X), y)
-    assert_allclose(
-        model.boundary_scores(FORMS[form](X)), expected.boundary_scores(X), rtol=1e-4, atol=1e-4
-    )
-    if form != "frame":  # without its names a frame's model warns
-        assert_allclose(model.boundary_scores(X), expected.boundary_scores(X), rtol=1e-4, atol=1e-4)
-
 
 def test_int64_indices_of_a_sparse_matrix(data):
     X, y = data

@@ -2,18 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
-from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.shapley import exact_shapley
-from rejo.estimators.insides import insides, trees_of
+from rejo import RejoBoost
+from rejo.explain.insides import insides, trees_of
 from rejo.explain.replacement import linear_pulls, replacement_pulls, typical_cases
-from rejo.explain.trees import tree_pulls, walk_pulls
+from rejo.explain.trees import SplitTree, tree_pulls, walk_pulls
 from rejo.explain.words import most_reviewed, said, standing_out, top_shares
 from rejo.typical import Typical
 
@@ -131,20 +125,18 @@ def brute_force(trees, case, owner):
     return total
 
 
-FORESTS = [
-    HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=9, random_state=0),
-    GradientBoostingClassifier(n_estimators=4, random_state=0),
-    RandomForestClassifier(3, max_depth=5, random_state=0),
-    ExtraTreesClassifier(3, max_depth=5, random_state=0),
-    DecisionTreeClassifier(max_depth=6, random_state=0),
-]
+def grown(form, X=Z, **options):
+    """A model, and its trees."""
+    pytest.importorskip("xgboost")
+    given = {"n_estimators": 4, "max_depth": 3, "random_state": 0, "n_jobs": 1} | options
+    model = RejoBoost(boundaries=form, **given).fit(X, Y)
+    return model, [tree for tree, _ in trees_of(insides(model))]
 
 
 @pytest.mark.parametrize("owner", [np.arange(5), PAIRED])
-@pytest.mark.parametrize("model", FORESTS, ids=lambda model: type(model).__name__)
-def test_tree_pulls_are_shapley_values(model, owner):
-    model.fit(Z, Y)
-    trees = [tree for tree, _ in trees_of(insides(model))]
+@pytest.mark.parametrize("form", ["parallel", "replicas", "posteriors"])
+def test_tree_pulls_are_shapley_values(form, owner):
+    _, trees = grown(form)
     cases = Z[:4].astype(np.float32).astype(np.float64)
     found = tree_pulls(trees, cases, owner, int(owner.max()) + 1)[:, :, 0]
     exact = [brute_force(trees, case, owner) for case in cases]
@@ -153,30 +145,35 @@ def test_tree_pulls_are_shapley_values(model, owner):
 
 @pytest.mark.parametrize("measure", [tree_pulls, walk_pulls])
 def test_tree_pulls_add_up_to_the_score(measure):
-    missing = Z.copy()
+    missing = Z.astype(np.float32).astype(np.float64)
     missing[::7, 1] = np.nan
-    model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(missing, Y)
-    trees = [tree for tree, _ in trees_of(insides(model))]
+    model, trees = grown("posteriors", missing, n_estimators=20)
     total = measure(trees, missing, PAIRED, 4).sum(axis=(1, 2))
     rest = model.decision_function(missing) - total
     np.testing.assert_allclose(rest, rest[0], atol=1e-9)
 
 
+def a_tree(feature, threshold, left, right, value, weight):
+    flags = np.zeros(len(feature), dtype=bool)
+    values = np.array(value, dtype=float)[:, None]
+    numbers = (np.array(given) for given in (feature, threshold))
+    children = (np.array(given) for given in (left, right))
+    return SplitTree(*numbers, flags, *children, values, np.array(weight, dtype=float))
+
+
 def test_walk_by_hand():
-    stump = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
-    tree, _ = trees_of(insides(stump))[0]
-    found = walk_pulls([tree], np.array([[0.0], [1.0]]), np.array([0]), 1)
-    np.testing.assert_allclose(found[:, 0], [[0.5, -0.5], [-0.5, 0.5]])
+    stump = a_tree([0, -1, -1], [0.5, 0.0, 0.0], [1, -1, -1], [2, -1, -1], [0, -3, 1], [4, 1, 3])
+    found = walk_pulls([stump], np.array([[0.0], [1.0]]), np.array([0]), 1)
+    np.testing.assert_allclose(found[:, 0, 0], [-3.0, 1.0])
 
 
 def test_a_tree_without_splits_pulls_nowhere():
-    tree, _ = trees_of(insides(DecisionTreeClassifier().fit(Z[:5], [1, 1, 1, 1, 1])))[0]
-    assert not tree_pulls([tree], Z, np.arange(5), 5).any()
+    leaf = a_tree([-1], [0.0], [-1], [-1], [2.0], [5.0])
+    assert not tree_pulls([leaf], Z, np.arange(5), 5).any()
 
 
 def test_blocks_do_not_change_the_result(monkeypatch):
-    model = RandomForestClassifier(5, random_state=0).fit(Z, Y)
-    trees = [tree for tree, _ in trees_of(insides(model))]
+    _, trees = grown("replicas", n_estimators=20)
     whole = tree_pulls(trees, Z[:50], np.arange(5), 5)
     monkeypatch.setattr("rejo.explain.trees.BLOCK", 5000)
     np.testing.assert_allclose(tree_pulls(trees, Z[:50], np.arange(5), 5), whole, atol=1e-12)

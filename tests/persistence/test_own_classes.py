@@ -28,6 +28,7 @@ from rejo.baselines import (
     TwoClassifierReject,
 )
 from rejo.estimators import (
+    NOVEL,
     RejectClassifier,
     RejoBoost,
     RejoKernelLogistic,
@@ -36,7 +37,6 @@ from rejo.estimators import (
     RejoSVC,
     ReplicationClassifier,
 )
-from rejo.estimators.base import NOVEL
 from rejo.persistence import load, save
 from rejo.persistence._parts import _parts as parts_of
 from rejo.persistence._parts import check_and_restore

@@ -38,7 +38,7 @@ from rejo.baselines import (
     SurrogateRejectSVC,
     TwoClassifierReject,
 )
-from rejo.estimators import RejectClassifier
+from rejo.estimators import BoundaryClassifier
 from rejo.persistence import ModelFileError, inspect, load, save
 from rejo.persistence._container import pack
 from rejo.persistence._trusted import ESTIMATORS, KNOWN, type_name_of
@@ -200,7 +200,7 @@ def seen_stages(model, X):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(validation, "check_array", recorded(validation.check_array))
-        patch.setattr(RejectClassifier, "_check_X", recorded(RejectClassifier._check_X))
+        patch.setattr(BoundaryClassifier, "_check_X", recorded(BoundaryClassifier._check_X))
         model.predict(X)
     tables = [Z.toarray() if sparse.issparse(Z) else np.asarray(Z) for Z in stages]
     return [Z for Z in tables if Z.ndim == 2 and len(Z) % len(X) == 0 and Z.dtype.kind in "if"]

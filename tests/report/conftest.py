@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rejo.decisions import uniform_prices
-from rejo.estimators.reasons import DoubtfulFeature
+from rejo.explain import DoubtfulFeature
 from rejo.metrics import Interval
 from rejo.report import make_report, render
 from rejo.selection import Choice, Guarantee, OutOfFold, of_posteriors

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from rejo.estimators.reasons import DoubtfulFeature
+from rejo.explain import DoubtfulFeature
 from rejo.report import render
 from rejo.selection import Guarantee
 

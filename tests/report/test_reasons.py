@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from rejo import NoveltyReject, RejectClassifierCV, RejoLinear, RejoSVC, ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1
 from rejo.displays import DisparityDisplay
-from rejo.estimators.reasons import DoubtfulFeature
+from rejo.explain import DoubtfulFeature
 from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.selection import cross_val_outcomes, promise, ranking_outcomes
 

@@ -15,6 +15,7 @@ Names that are not in ``__all__`` are for other rooms of the package.
 
 # ruff: noqa: F401 (names for other rooms)
 
+from rejo.baselines import _state
 from rejo.baselines._wrapped import FEATURES, copy_fitted, with_last
 from rejo.baselines.blend import (
     BlendClassifier,
@@ -28,7 +29,7 @@ from rejo.baselines.cut_ranking import CutRanking
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
-from rejo.baselines.novelty import NoveltyReject, mark_novel
+from rejo.baselines.novelty import NoveltyReject
 from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier

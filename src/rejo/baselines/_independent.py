@@ -4,15 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from rejo._state import Must, each, number, part
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import Wrapper, fit_clones
 from rejo.estimators import (
     BoundaryClassifier,
     Targets,
-    check_member,
     check_no_class_weight,
     check_not_frozen,
     inner_scores,
@@ -25,10 +22,6 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundaryClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
-    }
-    _fitted: ClassVar[dict[str, Must]] = {
-        "estimators_": each(part(BaseEstimator)),
-        "crossing_rate_": number(0.0, 1.0 + 1e-9),
     }
     estimators_: list[Any]
     crossing_rate_: float
@@ -44,16 +37,6 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         return hasattr(self, "crossing_rate_")
 
     # ---- what subclasses use -------------------------------------------------------------
-
-    def _check_state(self) -> None:
-        """Each classifier has two classes and the features of the model."""
-        super()._check_state()
-        methods = ["predict_proba"]
-        if not hasattr(self, "predict_proba"):
-            methods += ["decision_function"]
-        for member in self.estimators_:
-            p = getattr(self, "n_features_in_", None)
-            check_member(self, member, np.arange(2), p, *methods)
 
     def _raw_scores(self, X: Any) -> Floats:
         """Scores (n, Q) of the classifiers, unsorted."""

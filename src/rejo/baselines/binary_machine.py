@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from rejo._state import Must, number, require
 from rejo._typing import Floats
 from rejo.estimators import KernelMachine, ReviewPrice, Targets
 
@@ -25,8 +24,6 @@ class BinaryKernelMachine(KernelMachine):
         "reject_cost": [ReviewPrice(0.5)],
     }
 
-    _fitted: ClassVar[dict[str, Must]] = {"intercept_": number()}
-
     reject_cost: float
     intercept_: float
 
@@ -37,12 +34,6 @@ class BinaryKernelMachine(KernelMachine):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _check_state(self) -> None:
-        """There are two classes and a rejection."""
-        super()._check_state()
-        fine = len(self.classes_) == 2 and self.reject_label_ is not None
-        require(fine, self, "it has other answers than two classes and a rejection")
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         with np.errstate(invalid="ignore"):  # infinite labels: an error of check_targets

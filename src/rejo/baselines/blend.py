@@ -7,42 +7,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rejo._frames import take_rows
-from rejo._sparse import check_sparse, summed
-from rejo._state import (
-    MOST_FEATURES,
-    Must,
-    check_parameters,
-    count,
-    each,
-    floats,
-    labels,
-    maybe,
-    names,
-    number,
-    optional,
-    part,
-    require,
-    storable,
-)
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import fit_clone, posteriors
 from rejo.estimators import (
     FiniteInterval,
-    array_options,
-    check_member,
+    check_table,
     check_targets,
-    is_frame,
-    table_for,
 )
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
@@ -55,7 +33,6 @@ BELIEF = 2.0
 LEAST = 1e-12  # a posterior below this is a rounding error
 
 
-@storable
 @dataclass(eq=False, repr=False)
 class BlendClassifier(ClassifierMixin, _BaseComposition):
     """Weighted mean of the posteriors of several classifiers.
@@ -127,17 +104,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     cv: Any = 5
     n_jobs: int | None = None
 
-    _weighted = ("estimators", "estimators_", "weights_")
-    _fitted: ClassVar[dict[str, Must]] = {
-        "n_features_in_": optional(count(1, MOST_FEATURES)),
-        "feature_names_in_": optional(names("p")),
-        "classes_": labels("K"),
-        "estimators_": each(maybe(part(BaseEstimator)), "n"),
-        "weights_": floats("n", low=0.0, high=1.0),
-        "temperature_": number(COLDEST, 1 / COLDEST),
-        "floor_": number(0.0, 1.0),
-    }
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],
         "weights": [StrOptions({"learn", "equal"}), "array-like"],
@@ -164,7 +130,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         names = [name for name, _ in self.estimators]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"estimators must be one or more, with different names; got {names}.")
-        X = self._check_X(X, reset=True)
+        X = self._check_input(X, reset=True)
         name = type(self).__name__
         classes, k, weight, _, rows = check_targets(X, y, sample_weight, "sorted", None, name)
         if rows is not None:
@@ -189,8 +155,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
 
     def predict_proba(self, X: Any) -> Floats:
         """Posteriors (n_samples, n_classes), in the order of ``classes_``."""
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False)
+        X = self._check_input(X, reset=False)
         parts = [
             w * posteriors(est, X, self.classes_)
             for est, w in zip(self.estimators_, self.weights_, strict=True)
@@ -211,24 +176,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         tags.input_tags.allow_nan = all(tag.allow_nan for tag in inner)
         return tags
 
-    def _check_state(self) -> None:
-        """The weights are shares, and each classifier has the classes and features of the blend."""
-        fine = type(self.estimators) is list and all(
-            type(pair) is tuple and len(pair) == 2 and type(pair[0]) is str
-            for pair in self.estimators
-        )
-        require(fine, self, "its estimators are not pairs of a name and a classifier")
-        check_parameters(self)
-        w = self.weights_
-        fine = len(self.estimators) == len(w)
-        require(fine, self, "it has more or fewer classifiers than names")
-        require(abs(w.sum() - 1) < 1e-6, self, "its weights are not shares")
-        p = getattr(self, "n_features_in_", None)
-        for member, weight in zip(self.estimators_, w, strict=True):
-            require((member is None) == (weight == 0), self, "a classifier is missing")
-            if member is not None:
-                check_member(self, member, self.classes_, p, "predict_proba")
-
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
         members = zip(self.estimators, self.estimators_, self.weights_, strict=True)
         parts, faults = [], []
@@ -247,16 +194,8 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         p = graph.add("Mul", graph.add("Softmax", logs, axis=1), np.array(1 - self.floor_))
         return str(graph.add("Add", p, np.array(self.floor_ / len(self.classes_))))
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """``X`` as an array or CSR; a DataFrame, for pipelines that take one, as it is."""
-        X = table_for(X, *(estimator for _, estimator in self.estimators))
-        if is_frame(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        if issparse(X):
-            check_sparse(X)
-        X = validate_data(self, X, reset=reset, **array_options(self))
-        return summed(X) if issparse(X) else X
+    def _check_input(self, X: Any, *, reset: bool) -> Any:
+        return check_table(self, X, *(estimator for _, estimator in self.estimators), reset=reset)
 
     def _given_weights(self) -> Floats:
         n = len(self.estimators)

@@ -1,6 +1,6 @@
 """From the scores of a classifier to posteriors, on points that it was not trained on."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,9 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import Must, each, indices, number, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import boundary_posteriors
 
@@ -20,11 +18,8 @@ METHODS = ("sigmoid", "isotonic", "temperature")
 RANGE = 10.0  # of the logarithm of the factor, for scores of size 1
 
 
-@storable
 class GivenScores(ClassifierMixin, BaseEstimator):
     """A classifier whose features are its scores."""
-
-    _fitted: ClassVar[dict[str, Must]] = {"classes_": indices("K", dtype=("int64", "int32"))}
 
     def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
         """Store the classes."""
@@ -35,12 +30,6 @@ class GivenScores(ClassifierMixin, BaseEstimator):
         """Return the scores themselves."""
         return X[:, 0] if X.shape[1] == 1 else X
 
-    def _check_state(self) -> None:
-        """The classes are numbers from 0."""
-        K = len(self.classes_)
-        fine = K >= 2 and np.array_equal(self.classes_, np.arange(K))
-        require(fine, self, "its classes are not 0, 1, ...")
-
     def _decision_to_onnx(self, graph: Any, X: str) -> str:
         return X
 
@@ -50,11 +39,8 @@ class GivenScores(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[values.argmax(axis=1)])
 
 
-@storable
 class TemperatureScaling(BaseEstimator):
     """One factor ``beta`` for all scores, with the lowest log loss: ``softmax(beta * scores)``."""
-
-    _fitted: ClassVar[dict[str, Must]] = {"beta_": number(low=1e-300)}
 
     def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
         """Find the factor."""
@@ -74,11 +60,8 @@ class TemperatureScaling(BaseEstimator):
         return np.asarray(softmax(self.beta_ * _two_columns(X), axis=1))
 
 
-@storable
 class CumulativeSigmoids(BaseEstimator):
     """Platt's sigmoid at each boundary between ordered classes; crossing ones are sorted."""
-
-    _fitted: ClassVar[dict[str, Must]] = {"sigmoids_": each(part(CalibratedClassifierCV))}
 
     def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
         """Fit ``P(y > j)`` to column ``j`` of the scores."""
@@ -93,12 +76,6 @@ class CumulativeSigmoids(BaseEstimator):
         pairs = zip(self.sigmoids_, X.T, strict=True)
         above = [sigmoid.predict_proba(scores[:, None])[:, 1] for sigmoid, scores in pairs]
         return boundary_posteriors(logit(np.column_stack(above)), rejects=False)
-
-    def _check_state(self) -> None:
-        """Each sigmoid has two classes."""
-        for sigmoid in self.sigmoids_:
-            fine = np.array_equal(sigmoid.classes_, np.arange(2))
-            require(fine, self, "a sigmoid has other classes")
 
 
 def fit_calibrator(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:
@@ -136,22 +113,6 @@ def calibrated_to_onnx(calibrator: Any, graph: Any, scores: str, n_classes: int)
         return str(graph.posteriors(calibrator, scores))
     scaled = graph.times(scores, calibrator.beta_, 1 if n_classes == 2 else n_classes)
     return str(graph.from_logits(scaled, n_classes))
-
-
-def check_calibrator(owner: Any, calibrator: Any, n_classes: int) -> None:
-    """Refuse, in a model file, what is no map from scores to posteriors of this many classes."""
-    fine = hasattr(calibrator, "fit") and hasattr(calibrator, "predict_proba")
-    require(fine, owner, f"a {type(calibrator).__name__} stands where a calibrator is expected")
-    check_is_fitted(calibrator)
-    if isinstance(calibrator, CumulativeSigmoids):
-        fine = len(calibrator.sigmoids_) == n_classes - 1
-    elif not isinstance(calibrator, TemperatureScaling):
-        fine = np.array_equal(calibrator.classes_, np.arange(n_classes))
-    if isinstance(calibrator, CalibratedClassifierCV):
-        for inner in calibrator.calibrated_classifiers_:
-            given = inner.estimator
-            fine = fine and isinstance(given, GivenScores) and len(given.classes_) == n_classes
-    require(fine, owner, f"its {type(calibrator).__name__} has other classes")
 
 
 def _fit_sklearn(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:

@@ -11,13 +11,11 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import MOST_FEATURES, Must, count, optional, part, require, storable
 from rejo._typing import Floats, Mask
 from rejo.baselines._wrapped import copy_fitted
 from rejo.estimators import (
     Judgement,
     RejectClassifier,
-    check_answering,
     fit_weighted,
     must_review,
 )
@@ -25,7 +23,6 @@ from rejo.estimators import (
 SIDES = np.array([[1.0, -1.0]])  # of a review region between two boundaries
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class CutRanking(RejectClassifier):
     """A classifier that reviews more cases, or fewer, along its own ranking.
@@ -54,10 +51,6 @@ class CutRanking(RejectClassifier):
     limit: float
     widen: bool
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "n_features_in_": optional(count(1, MOST_FEATURES)),
-        "estimator_": part(RejectClassifier),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "judge"])],
         "limit": [Interval(Real, None, None, closed="neither")],
@@ -138,10 +131,3 @@ class CutRanking(RejectClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
-
-    def _check_state(self) -> None:
-        """The model within has the same classes, features and reject cost."""
-        super()._check_state()
-        check_answering(self, self.estimator_)
-        same = self.estimator_.reject_cost_ == self.reject_cost_
-        require(same, self, "its reject cost is not that of its estimator_")

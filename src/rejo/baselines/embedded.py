@@ -15,7 +15,6 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rejo._state import Must, count, figure, floats, indices, number, optional, require, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators import MOST_RUNS, FiniteInterval, PathMixin, Training, check_no_overflow
@@ -32,7 +31,6 @@ class Machine(NamedTuple):
     coef: Floats  # (r,) of the features, or (rank,) of the pivots' kernel functions
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
     """Support vector classifier with a reject region of its own width, by :footcite:t:`fumera2002`.
@@ -134,14 +132,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
     max_iter: int = 1000
     random_state: Any = None
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "epsilon_": number(0.0, 1.0),
-        "objective_": figure(),
-        "n_starts_": count(1),
-        "n_iter_": count(),
-        "support_": optional(indices("m")),
-        "dual_coef_": optional(floats(1, "m")),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "second_order": ["boolean"],
@@ -217,17 +207,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
     def _n_weights(self) -> int:
         p = super()._n_weights
         return p + p * (p + 1) // 2 if self.second_order else p
-
-    def _check_state(self) -> None:
-        """The thresholds and coefficients are those of ``epsilon_`` and the kernel."""
-        super()._check_state()
-        fine = self.thresholds_.tolist() == [-self.epsilon_, self.epsilon_]
-        require(fine, self, "thresholds_ and epsilon_ do not agree")
-        linear, dual = self.kernel == "linear", getattr(self, "dual_coef_", None)
-        require(linear or not self.second_order, self, "second_order needs a linear kernel")
-        fine = linear == (dual is None) and hasattr(self, "support_") != linear
-        fine = fine and (dual is None or np.array_equal(dual[0], self._coef))
-        require(fine, self, "its coefficients do not agree")
 
     def _costs(self) -> Costs:
         w_C = 0.1 * self.reject_cost if self.w_C is None else self.w_C

@@ -8,7 +8,6 @@ from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from rejo._frames import take_rows
-from rejo._state import Must, floats, is_sorted, require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 from rejo.baselines._wrapped import Fold, held_out_scores
@@ -21,7 +20,6 @@ def _has_posteriors(self: Any) -> bool:
     return unweighted and self.s is None and hasattr(self._default(), "predict_proba")
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class FrankHallReject(IndependentBoundaries):
     """Independent classifiers for each split of K ordered classes into lower and higher ones.
@@ -88,7 +86,6 @@ class FrankHallReject(IndependentBoundaries):
     s: int | None = None
     loss_matrix: Any = None
 
-    _fitted: ClassVar[dict[str, Must]] = {"cutoffs_": floats("Q")}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IndependentBoundaries._parameter_constraints,
         "per_split": [Options(int, {1, 2})],
@@ -133,15 +130,6 @@ class FrankHallReject(IndependentBoundaries):
         return -np.diff(above, axis=1, prepend=1.0, append=0.0)
 
     # ---- cut-offs -------------------------------------------------------------------------
-
-    def _check_state(self) -> None:
-        """There is a classifier for each split of the classes, and its cutoffs rise."""
-        super()._check_state()
-        Q, n, splits = self._n_boundaries, len(self.estimators_), len(self.classes_) - 1
-        fine = n == splits or (n == Q and not hasattr(self, "predict_proba"))
-        require(fine, self, "estimators_ and classes_ do not agree")
-        fine = n == Q or is_sorted(self.cutoffs_.reshape(n, -1))
-        require(fine, self, "cutoffs_ are not in rising order")
 
     def _raw_scores(self, X: Any) -> Floats:
         raw = super()._raw_scores(X)  # (n, K-1) or (n, Q)

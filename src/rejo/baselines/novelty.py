@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import binom
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods
@@ -16,18 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._frames import take_rows
-from rejo._state import (
-    LARGEST,
-    MOST_FEATURES,
-    Must,
-    count,
-    maybe,
-    number,
-    optional,
-    part,
-    require,
-    storable,
-)
+from rejo._state import LARGEST
 from rejo._typing import Floats, Mask
 from rejo.baselines._wrapped import Fold, copy_fitted, fit_clone, with_last
 from rejo.baselines.threshold import ThresholdRejectClassifier
@@ -50,7 +39,6 @@ from rejo.typical import Strange, Typical
 CONFIDENCE = 0.9  # that no more than the share of ordinary cases is novel
 
 
-@storable
 class NoveltyReject(RejectClassifier):
     """Send cases to review that are unlike those of training, whatever the classifier says.
 
@@ -127,14 +115,6 @@ class NoveltyReject(RejectClassifier):
 
     reject_cost: Any
     typical_: Any
-    _fitted: ClassVar[dict[str, Must]] = {
-        "n_features_in_": optional(count(1, MOST_FEATURES)),  # a pipeline may not have it
-        "classifier_": part(BaseEstimator),
-        "detector_": maybe(part(BaseEstimator)),
-        "typical_": maybe(part(Typical)),
-        "threshold_": number(),
-        "novel_share_": number(0.0, 1.0),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "classifier": [HasMethods(["fit", "predict"]), str],
         "detector": [HasMethods(["fit"]), None],
@@ -375,25 +355,6 @@ class NoveltyReject(RejectClassifier):
 
     def _operating_point(self) -> dict[str, Any]:
         return dict(self._decider._operating_point())
-
-    def _check_state(self) -> None:
-        """The classifier and the detector are of the same classes and features."""
-        super()._check_state()
-        last, detector = final_classifier(self.classifier_), self.detector_
-        require(isinstance(last, RejectClassifier), self, "its classifier has no reject option")
-        check_is_fitted(last)
-        ours, theirs = self.reject_label_, last.reject_label_
-        same = (
-            np.array_equal(last.classes_, self.classes_) and last.reject_cost_ == self.reject_cost_
-        )
-        same = same and (theirs is None or ours == theirs or (ours != ours and theirs != theirs))
-        require(ours is not None and same, self, "its classifier has other classes")
-        fine = self.typical_ is not None if detector is None else hasattr(detector, "score_samples")
-        require(fine, self, "it has no detector")
-        widths = [getattr(part, "n_features_in_", None) for part in (self.classifier_, detector)]
-        widths += [None if self.typical_ is None else len(self.typical_.scale)]
-        p = getattr(self, "n_features_in_", None)
-        require({p, *widths} <= {p, None}, self, "its parts have other features")
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         raise TypeError(

@@ -6,12 +6,10 @@ from typing import Any, ClassVar, Self
 from numpy.typing import NDArray
 
 from rejo._frames import take_rows
-from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class TwoClassifierReject(IndependentBoundaries):
     """Two cost-weighted fits of a binary classifier, with what lies between them rejected.
@@ -97,12 +95,6 @@ class TwoClassifierReject(IndependentBoundaries):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _check_state(self) -> None:
-        """There is a classifier for each boundary."""
-        super()._check_state()
-        fine = len(self.estimators_) == self._n_boundaries
-        require(fine, self, "estimators_ and classes_ do not agree")
 
     def _set_classes(
         self, classes: NDArray[Any], n_boundaries: int | None = None

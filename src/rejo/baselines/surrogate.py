@@ -7,14 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rejo._state import Must, storable
 from rejo.baselines.binary_machine import BinaryKernelMachine
-from rejo.estimators import SUPPORT_STATE, FiniteInterval, loss_as_fitted
+from rejo.estimators import FiniteInterval, loss_as_fitted
 from rejo.replication import costs_from_loss
 from rejo.solvers import Hinges, Problem, surrogate
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class SurrogateRejectSVC(BinaryKernelMachine):
     """Support vector classifier that rejects, by a hinge with two kinks.
@@ -86,7 +84,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     cache_size: float = 200
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = SUPPORT_STATE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "surrogate": [StrOptions({"bartlett-wegkamp", "double-hinge"})],
@@ -115,11 +112,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         self.intercept_ = float(solution.b[0])
         self.thresholds_ = hinges.cutoffs
         return self
-
-    def _check_state(self) -> None:
-        """The support vectors agree with the coefficients."""
-        super()._check_state()
-        self._check_support()
 
     def _hinges(self) -> Hinges:
         """The loss as a table of hinges."""

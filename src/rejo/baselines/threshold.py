@@ -4,24 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._frames import take_rows
-from rejo._state import (
-    Must,
-    floats,
-    is_sorted,
-    maybe,
-    one_of,
-    optional,
-    part,
-    require,
-    storable,
-)
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import (
     Fold,
@@ -38,7 +25,6 @@ from rejo.baselines.calibration import (
     METHODS,
     calibrated,
     calibrated_to_onnx,
-    check_calibrator,
     fit_calibrator,
 )
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
@@ -48,7 +34,6 @@ from rejo.estimators import (
     RejectClassifier,
     ReviewPrice,
     Targets,
-    check_member,
     check_targets,
     is_ordered,
     judge_posteriors,
@@ -62,7 +47,6 @@ def _has_posteriors(self: Any) -> bool:
     return self.rule != "score" or hasattr(estimator, "predict_proba")
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     """One standard classifier that rejects where its score or its posteriors leave doubt.
@@ -159,12 +143,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     calibration: str | None = "auto"
     cv: Any = 5
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "estimator_": part(BaseEstimator),
-        "calibrator_": maybe(part(BaseEstimator)),
-        "cutoffs_": optional(floats(None)),
-        "_rule": one_of("chow", "score", "class"),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RejectClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
@@ -227,32 +205,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.rule != "score"
         return tags
-
-    def _check_state(self) -> None:
-        """The cutoffs, classifier and calibration are those of the classes and the rule."""
-        super()._check_state()
-        K = len(self.classes_)
-        if self._rule != "chow":
-            cutoffs, scores = self.cutoffs_, self._rule == "score"
-            fine = len(cutoffs) == (self._n_boundaries if scores else K)
-            require(fine, self, "cutoffs_ and classes_ do not agree")
-            require(not scores or is_sorted(cutoffs), self, "cutoffs_ are not in rising order")
-        uses_scores = self._rule == "score" or self.calibrator_ is not None
-        others = ("decision_function", "boundary_scores") if uses_scores else ()
-        p = getattr(self, "n_features_in_", None)
-        check_member(self, self.estimator_, self._known_labels, p, "predict_proba", *others)
-        if not any(hasattr(self.estimator_, n) for n in ("decision_function", "predict_proba")):
-            same = np.array_equal(self.estimator_.classes_, self.classes_)  # boundaries are ordered
-            require(same, self, "its estimator_ has its classes in another order")
-        if self.calibrator_ is not None:
-            check_calibrator(self, self.calibrator_, K)
-
-    def _restore_state(self) -> None:
-        self._labels = self._known_labels
-
-    @property
-    def _known_labels(self) -> NDArray[Any]:
-        return known_labels(self.estimator_, self.classes_)
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
         if self.calibrator_ is None:

@@ -78,7 +78,7 @@ def promised(model: Any) -> dict[str, Any]:
 
 def doubtful(model: Any, X: Any, group: Any) -> list[Any]:
     """Return the features that make cases doubtful; none if the model cannot be explained."""
-    from rejo.estimators import WhyError, doubtful_features
+    from rejo.explain import WhyError, doubtful_features
 
     try:
         return list(doubtful_features(model, X, group=group))

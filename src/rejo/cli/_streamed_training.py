@@ -81,8 +81,17 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     """Make the first pass over a table: classes, and what its columns hold."""
     import numpy as np
 
-    from rejo.distributed import StreamedTraining, input_of, learn_encoder, of_csv, sample_table
-    from rejo.estimators import LEARN, RowLayout, settle_layout, shares_of
+    from rejo.distributed import (
+        LEARN,
+        RowLayout,
+        StreamedTraining,
+        input_of,
+        learn_encoder,
+        of_csv,
+        sample_table,
+        settle_layout,
+        shares_of,
+    )
     from rejo.tables import ENDINGS, TableEncoder, check_columns, is_many
 
     how = reading(arguments)
@@ -135,7 +144,7 @@ def train_streamed(
     """Fit the models that are asked for, choose one on held-out rows, and settle it."""
     from sklearn.pipeline import Pipeline
 
-    from rejo.estimators import STOP
+    from rejo.distributed import STOP
     from rejo.selection import RejectClassifierCV
 
     label = review_label(cases.classes)
@@ -213,7 +222,7 @@ def _estimator(
 
 
 def _mean_cost(learned: Any, cases: StreamedCases, prices: Any) -> float:
-    from rejo.estimators import STOP
+    from rejo.distributed import STOP
     from rejo.selection import mean_cost
 
     (found,) = learned.cases(STOP, cases.training.layout, ())

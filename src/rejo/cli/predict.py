@@ -162,7 +162,7 @@ def _check_output(output: str, *, overwrite: bool) -> None:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Let an error of --why name the option."""
-    from rejo.estimators import WhyError
+    from rejo.explain import WhyError
 
     try:
         yield

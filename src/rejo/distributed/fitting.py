@@ -11,10 +11,7 @@ from sklearn.pipeline import Pipeline
 from rejo._errors import RejoError
 from rejo.distributed.here import Tell, place_of
 from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_frame
-from rejo.distributed.row_sources import input_of
-from rejo.estimators import (
-    RejoBoost,
-    RejoLinear,
+from rejo.distributed.out_of_core import (
     RowLayout,
     check_validation,
     order_of,
@@ -22,6 +19,8 @@ from rejo.estimators import (
     settle_layout,
     shares_of,
 )
+from rejo.distributed.row_sources import input_of
+from rejo.estimators import RejoBoost, RejoLinear
 from rejo.selection import RejectClassifierCV, check_targets
 from rejo.tables import TableEncoder
 

@@ -6,11 +6,8 @@ from time import monotonic
 from typing import Any
 
 from rejo.distributed.legs import Left, Leg, grow_in_legs, left_by
-from rejo.estimators import (
-    Grower,
-    Growth,
+from rejo.distributed.out_of_core import (
     Part,
-    Plan,
     RowLayout,
     Scored,
     StreamedRows,
@@ -18,6 +15,7 @@ from rejo.estimators import (
     check_size,
     survey_part,
 )
+from rejo.estimators import Grower, Growth, Plan
 
 OFTEN = 5.0  # seconds between two lines
 Tell = Callable[[str], None]

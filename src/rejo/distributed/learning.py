@@ -15,19 +15,19 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
 from rejo.distributed.here import Here, Pace, Tell, n_rows
-from rejo.distributed.row_sources import Input
-from rejo.estimators import (
+from rejo.distributed.out_of_core import (
     PROVE,
     SAMPLE_FILE,
     STOP,
     Part,
-    RejoLinear,
     RowLayout,
     Scored,
     StreamedRows,
     Survey,
     edges_of,
 )
+from rejo.distributed.row_sources import Input
+from rejo.estimators import RejoLinear
 from rejo.selection import OutOfFold, RejectClassifierCV, of_posteriors, of_scores
 from rejo.tables import (
     Table,

@@ -11,19 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo.estimators import (
-    PROVE,
-    STOP,
-    Grower,
-    Growth,
-    Part,
-    Plan,
-    RowLayout,
-    Scored,
-    StreamedRows,
-    grown_from,
-    import_xgboost,
-)
+from rejo.distributed.out_of_core import PROVE, STOP, Part, RowLayout, Scored, StreamedRows
+from rejo.estimators import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.tables import RowGroup, share
 
 FIRST_ROUNDS = 10  # of a leg, until it is known how long a round takes; always, with samples

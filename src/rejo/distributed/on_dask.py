@@ -16,17 +16,15 @@ from rejo.cluster import ClusterError, WorkerInfo, WorkerLost, hand_out, togethe
 from rejo.distributed import legs
 from rejo.distributed.here import Here, Pace, Tell, n_rows
 from rejo.distributed.legs import Left, Leg
-from rejo.estimators import (
-    Growth,
+from rejo.distributed.out_of_core import (
     Part,
-    Plan,
     RowLayout,
     Scored,
     Survey,
     check_size,
-    import_xgboost,
     survey_part,
 )
+from rejo.estimators import Growth, Plan, import_xgboost
 
 FORGETTING = 10.0  # seconds in which workers should free their memory
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
-from rejo.estimators import UNNAMED_INDEX, Part, words_among
+from rejo.distributed.out_of_core import UNNAMED_INDEX, Part, words_among
 from rejo.tables import RowGroup, TableError, check_columns, columns_of, csv_stream, pieces_of
 
 

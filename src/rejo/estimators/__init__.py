@@ -1,27 +1,24 @@
 """scikit-learn classifiers that may answer "review".
 
-``base`` holds the contract of all classifiers that may reject, and ``boundaries`` what the
-classifiers by boundaries between ordered classes share (scores -> count -> labels).  Each learner
-has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve the replicated problem
-without building the replicas; ``replication`` builds them, for any binary classifier; ``boosting``
-grows trees (``growing``) on rows that come block by block (``out_of_core``).  ``reasons`` says why
-a case is in doubt.
+``base`` holds the contract of all classifiers that may reject, ``reviews`` what they make of cases,
+and ``boundaries`` what the classifiers by boundaries between ordered classes share (scores -> count
+-> labels).  Each learner has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve
+the replicated problem without building the replicas; ``replication`` builds them, for any binary
+classifier; ``boosting`` grows trees (``growing``) on rows that come block by block.  ``_state`` is
+the table of what model files hold of each class.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.estimators.base import (
-    AMBIGUOUS,
-    LEAST_PROBABILITY,
-    NOVEL,
-    POLICY,
-    REASONS,
-    Judgement,
-    RejectClassifier,
-    must_review,
+from rejo.estimators._state import (
+    SUPPORT_STATE,
+    check_answering,
+    check_member,
+    check_support,
 )
+from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.boundaries import (
     BoundaryClassifier,
@@ -35,61 +32,35 @@ from rejo.estimators.classes import (
     check_sample_weight,
     check_targets,
     choose_reject_label,
+    class_factors,
     class_indices,
     encode_classes,
     is_ordered,
     label_column,
     labels_like,
 )
-from rejo.estimators.features import typical_of
-from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
+from rejo.estimators.growing import Block, Grower, Grown, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
     WrapsClassifier,
-    array_options,
     check_classifier,
-    check_member,
     check_no_class_weight,
+    check_table,
     inner_scores,
     is_frame,
     library_of,
     set_random_states,
-    table_for,
 )
 from rejo.estimators.kernel_logistic import RejoKernelLogistic
 from rejo.estimators.kernel_machine import (
-    LARGEST_GAMMA,
-    SMALLEST_GAMMA,
-    SUPPORT_STATE,
     KernelMachine,
     Training,
     check_no_overflow,
 )
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.matrices import edges_of
+from rejo.estimators.matrices import CATEGORIES, Categories, encoded, in_single_precision
 from rejo.estimators.mlp import RejoMLP
-from rejo.estimators.out_of_core import (
-    LEARN,
-    PROVE,
-    SAMPLE_FILE,
-    STOP,
-    UNNAMED_INDEX,
-    Part,
-    RowLayout,
-    Scored,
-    StreamedRows,
-    Survey,
-    check_size,
-    check_validation,
-    order_of,
-    sample_matrix,
-    settle_layout,
-    shares_of,
-    survey_part,
-    words_among,
-)
 from rejo.estimators.parameters import MOST_RUNS, FiniteInterval, ReviewPrice
 from rejo.estimators.pipelines import (
-    check_answering,
     check_not_frozen,
     cost_parameter,
     decisions_of,
@@ -106,8 +77,15 @@ from rejo.estimators.pipelines import (
 )
 from rejo.estimators.posteriors import boundary_posteriors, judge_posteriors, mean_price
 from rejo.estimators.priced import PricedClassifier
-from rejo.estimators.reasons import WhyError, doubtful_features, why
 from rejo.estimators.replication import ReplicationClassifier
+from rejo.estimators.reviews import (
+    AMBIGUOUS,
+    NOVEL,
+    POLICY,
+    REASONS,
+    Judgement,
+    must_review,
+)
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
 
@@ -122,5 +100,4 @@ __all__ = [
     "judge",
     "queue",
     "review",
-    "why",
 ]

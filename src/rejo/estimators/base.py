@@ -3,70 +3,36 @@
 import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
-from inspect import signature
-from numbers import Integral, Number, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from numbers import Number, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._docs import shared_parameters
-from rejo._frames import frame_like, naming_words, take_rows
-from rejo._sparse import check_sparse, summed
-from rejo._state import (
-    MOST_FEATURES,
-    Must,
-    check_parameters,
-    count,
-    label,
-    labels,
-    maybe,
-    names,
-    number,
-    optional,
-    require,
-)
+from rejo._state import check_state
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, labels_like
 from rejo.estimators.parameters import ReviewPrice
+from rejo.estimators.reviews import (
+    Judgement,
+    audited,
+    decided,
+    judged,
+    queue_frame,
+    refuse_unknown,
+    review_frame,
+)
 from rejo.metrics import tally
 
 PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change what a score means
-# Why a case goes to review: it is between classes; it is unlike the training cases; or a rule says
-# so, whatever the model makes of it, as for a group without a promise.
-REASONS = ("ambiguous", "novel", "policy")
-AMBIGUOUS, NOVEL, POLICY = range(3)
+# At which labels were first scored, by the class of a model whose prices set_params has changed.
+_FIRST_PRICES: dict[int, str] = {}
 LEAST_PROBABILITY = 1e-16  # of a class, before its logarithm
-# Prices, as text, of the last model that was scored, by its class and the labels.
-_SCORED_AT: dict[tuple[type, int], str] = {}
-
-
-class Judgement(NamedTuple):
-    """What a classifier makes of each of ``n`` points; classes as indices into ``classes_``.
-
-    A point whose score is not a number is rejected; its ``distance`` is NaN.
-    """
-
-    decision: Indices  # (n,) -1: rejected
-    forced: Indices  # (n,) decision without rejection
-    lower: Indices  # (n,) the two classes it lies between, or that are
-    upper: Indices  # (n,) on the two sides of the nearest boundary
-    distance: Floats  # (n,) to the nearest boundary of the decision, in units of its score
-    sureness: Floats  # (n,) non-negative, lowest for the point most worth a review
-    worth: Floats | None = None  # (n,) what a review is expected to save, if it is known
-    chance: Floats | None = None  # (n,) probability that ``forced`` is wrong, if it is known
-    kind: NDArray[np.int8] | None = None  # (n,) why it is, or would be, rejected, as an index into
-    # REASONS; None: all ambiguous
-
-
 # Parameters that many classifiers have, but not all; those of RejectClassifier come to these.
 SHARED = """
 class_weight : dict or "balanced", default=None
@@ -178,13 +144,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             The fitted classifier.
         """
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "n_features_in_": count(1, MOST_FEATURES),
-        "feature_names_in_": optional(names("p")),
-        "classes_": labels("K"),
-        "reject_label_": maybe(label()),
-        "reject_cost_": maybe(number()),
-    }
+    _check_state = check_state
     _not_saved: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -219,20 +179,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
         return self.judge(X).decision
 
-    def _decided(self, X: Any, group: Any) -> Indices:
-        return self._decide(X) if group is None else self._judged(X, group).decision
-
-    def _judged(self, X: Any, group: Any) -> Judgement:
-        """As :meth:`judge`, of points that belong to groups, if the model knows any."""
-        if group is None:
-            return self.judge(X)
-        if "group" not in signature(self.judge).parameters:
-            raise TypeError(
-                f"{type(self).__name__} knows no groups: leave group out, or fit a "
-                "RejectClassifierCV with group."
-            )
-        return self.judge(X, group=group)  # type: ignore[call-arg]
-
     def predict(self, X: Any, *, group: Any = None) -> NDArray[Any]:
         """Predict the class of each point, or reject it.
 
@@ -247,8 +193,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y_pred : ndarray of shape (n_samples,)
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
-        index = self._decided(X, group)  # first: it checks that the model is fitted
-        return self.outputs()[index]
+        decision = decided(self, X, group)  # first: it checks that the model is fitted
+        return self.outputs()[decision]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
         """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts."""
@@ -258,7 +204,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def reject_mask(self, X: Any, *, group: Any = None) -> NDArray[np.bool_]:
         """Return which points are rejected, as an array of bool of shape (n_samples,)."""
-        return self._decided(X, group) < 0
+        return decided(self, X, group) < 0
 
     def review(
         self,
@@ -305,8 +251,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``, if asked
               for, for ambiguous points.
         """
-        judgement = audited(self._judged(X, group), audit, random_state)
-        return self._review(self, X, judgement, why, background)
+        judgement = audited(judged(self, X, group), audit, random_state)
+        return review_frame(self, self, X, judgement, why, background)
 
     def queue(
         self, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
@@ -330,7 +276,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         frame : DataFrame
             Rows of :meth:`review`, the point most worth a review first.
         """
-        return self._queue(X, self._judged(X, group), capacity, fill)
+        return queue_frame(self, X, judged(self, X, group), capacity, fill)
 
     def sureness(self, X: Any) -> Floats:
         """Return how sure each decision (n_samples,) is, to rank the points; not a probability.
@@ -451,16 +397,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _operating_point(self) -> dict[str, Any]:
         return {"reject_cost": self.reject_cost_}
 
-    def _check_state(self) -> None:
-        """The reject label is not a class, and the reject cost is within its limits."""
-        check_parameters(self)
-        answer, cost = self.reject_label_, self.reject_cost_
-        free = answer is None or answer not in self.classes_.tolist()
-        require(free, self, f"the reject label {answer!r:.40} is also a class")
-        least, most = self._lowest_reject_cost, self._highest_reject_cost
-        within = cost is None or least < cost <= most
-        require(within, self, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
-
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Mean cost of a decision: 0, 1, or the cost of a rejection."""
         index, K = self._decide(X), len(self.classes_)
@@ -471,17 +407,12 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return float(counts.risk(self.reject_cost_ if self._rejects else 0.0))
 
     def _warn_of_prices(self, y: Any) -> None:
-        """Warn if a model of this class was scored on the same labels at other prices.
-
-        Nothing else gives a search over prices away.
-        """
+        """Warn if the same labels were scored at other prices: it gives a search away."""
         prices = repr([getattr(self, name, None) for name in PRICES])
-        place = (type(self), hash(repr(np.asarray(y).tolist())))
-        before = _SCORED_AT.get(place, prices)
-        if len(_SCORED_AT) > 1000:
-            _SCORED_AT.clear()
-        _SCORED_AT[place] = prices
-        if before != prices:
+        place = hash((type(self), np.asarray(y).tobytes()))
+        if len(_FIRST_PRICES) > 1000:
+            _FIRST_PRICES.clear()
+        if _FIRST_PRICES.setdefault(place, prices) != prices:
             warnings.warn(
                 f"{type(self).__name__}.score is taken at the prices of the model itself, which "
                 "set_params has changed. Scores at different prices cannot be compared: the lowest "
@@ -490,145 +421,3 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 UserWarning,
                 stacklevel=3,
             )
-
-    def _queue(self, X: Any, judgement: Judgement, capacity: float | None, fill: bool) -> Any:
-        n = len(judgement.decision)
-        rejected = judgement.decision < 0
-        size = n if fill else int(rejected.sum())
-        if capacity is not None:
-            size = min(size, _capacity(capacity, n))
-        # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
-        order = np.lexsort((_doubt(judgement), ~rejected))
-        return take_rows(self._frame(X, judgement), order[:size])
-
-    def _review(self, model: Any, X: Any, judgement: Judgement, why: Any, background: Any) -> Any:
-        """Return the frame of a review; ``model`` and its ``X`` may be a pipeline around this."""
-        frame = self._frame(X, judgement)
-        if not why:
-            return frame
-        from rejo.estimators.reasons import add_why  # which imports this module
-
-        return add_why(frame, model, X, judgement, why, background)
-
-    def _frame(self, X: Any, judgement: Judgement) -> Any:
-        rejected = judgement.decision < 0
-        order = np.flatnonzero(rejected)
-        order = order[np.argsort(_doubt(judgement)[order], kind="stable")]
-        rank = np.ma.masked_all(len(rejected), dtype=np.int64)
-        rank[order] = np.arange(1, len(order) + 1)
-        kind: Any = AMBIGUOUS if judgement.kind is None else judgement.kind
-        reasons = np.array([*REASONS, None], dtype=object)
-        columns = {
-            "decision": self.outputs()[judgement.decision],
-            "reason": reasons[np.where(rejected, kind, -1)],
-            "forced": self.classes_[judgement.forced],
-            "chance_wrong": judgement.chance,
-            "lower": self.classes_[judgement.lower],
-            "upper": self.classes_[judgement.upper],
-            "distance": judgement.distance,
-            "worth": judgement.worth,
-            "rank": rank,
-        }
-        return frame_like(X, {name: c for name, c in columns.items() if c is not None})
-
-    def _check_parameters(self) -> None:
-        """``_validate_params``, but remember what was found valid.
-
-        The constraints depend on the values alone, and checking them all takes as long
-        as a fit of a hundred points.
-        """
-        if get_config()["skip_parameter_validation"]:
-            return
-        values = tuple(getattr(self, name) for name in self._parameter_constraints)
-        try:
-            _check_values(type(self), *values)
-        except TypeError:  # an array or a dict has no hash
-            self._validate_params()
-
-    def _check_X(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
-        """``X`` as C-ordered float64 or CSR, finite, and so that squares do not overflow."""
-        if issparse(X):
-            check_sparse(X)
-        simple = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
-        if simple and X.ndim == 2 and X.size and np.isfinite(np.vdot(X, X)):
-            # The checks of validate_data hold: spare a small fit their cost.
-            if reset:
-                self.n_features_in_ = X.shape[1]
-                self.__dict__.pop("feature_names_in_", None)
-                return X
-            if X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
-                return X
-        kinds = "csr" if accept_sparse else False
-        with naming_words(X):
-            X = validate_data(
-                self, X, reset=reset, accept_sparse=kinds, dtype=np.float64, order="C"
-            )
-        if issparse(X):
-            X = summed(X)
-        largest = np.abs(X.data if issparse(X) else X).max(initial=0.0)
-        if largest > 1e150:
-            raise ValueError(
-                f"X contains values of up to {largest:.1e}, whose squares overflow. Remove the "
-                "outliers or scale the features, e.g. by sklearn.preprocessing.RobustScaler."
-            )
-        return X
-
-
-def refuse_unknown(unknown: NDArray[np.bool_]) -> None:
-    """Refuse to decide points (n, ...) whose scores are not numbers."""
-    if unknown.any():
-        rows = np.unique(np.nonzero(unknown)[0])
-        raise ValueError(
-            f"the scores of {len(rows)} of {len(unknown)} cases are not numbers, so these cannot "
-            f"be decided without a rejection; the first is row {rows[0]}. Check the values of "
-            "these cases, and scale features that are very large."
-        )
-
-
-def audited(judgement: Judgement, share: float | None, random_state: Any = None) -> Judgement:
-    """Send a random share of the decided points to review, by a rule."""
-    if share is None:
-        return judgement
-    if not (isinstance(share, Real) and not isinstance(share, bool) and 0 <= share <= 1):
-        raise ValueError(f"audit must be a share of the points, such as 0.01; got {share!r}.")
-    n = len(judgement.decision)
-    drawn = check_random_state(random_state).uniform(size=n) < float(share)
-    drawn &= judgement.decision >= 0
-    kind = np.zeros(n, np.int8) if judgement.kind is None else judgement.kind
-    return judgement._replace(
-        decision=np.where(drawn, -1, judgement.decision),
-        kind=np.where(drawn, np.int8(POLICY), kind),
-    )
-
-
-def must_review(judgement: Judgement) -> NDArray[np.bool_]:
-    """Return which points (n,) are rejected whatever a review of them costs or is worth."""
-    if judgement.kind is None:
-        return np.zeros(len(judgement.decision), dtype=bool)
-    return judgement.kind != AMBIGUOUS
-
-
-def _doubt(judgement: Judgement) -> Floats:
-    """What to sort by, (n,), for the points most worth a review to come first."""
-    doubt = judgement.sureness if judgement.worth is None else -judgement.worth
-    return np.where(must_review(judgement), -np.inf, doubt)
-
-
-def _capacity(capacity: Any, n: int) -> int:
-    """Turn a number of points, or a fraction of ``n`` of them, into a number."""
-    if not isinstance(capacity, bool):
-        if isinstance(capacity, Integral) and int(capacity) >= 0:
-            return int(capacity)
-        if isinstance(capacity, Real) and 0 <= float(capacity) < 1:
-            return int(float(capacity) * n + 1e-9)  # 0.29 x 100 is 29, also in floats
-    raise ValueError(
-        f"capacity={capacity!r} must be a number of points, such as 50, or a fraction below 1, "
-        "such as 0.1."
-    )
-
-
-@lru_cache(maxsize=512, typed=True)
-def _check_values(estimator: Any, *values: Any) -> None:
-    constraints = estimator._parameter_constraints
-    params = dict(zip(constraints, values, strict=True))
-    validate_parameter_constraints(constraints, params, caller_name=estimator.__name__)

@@ -21,22 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
-from rejo._state import (
-    Must,
-    each,
-    either,
-    flag,
-    floats,
-    indices,
-    maybe,
-    one_of,
-    part,
-    require,
-    storable,
-    texts,
-)
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.growing import (
@@ -56,13 +41,14 @@ from rejo.estimators.matrices import (
     categories_of,
     check_numbers,
     encoded,
+    has_gaps,
     without_zeros,
 )
-from rejo.estimators.out_of_core import are_files, fit_files
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
-from rejo.solvers import BoostedTrees, ScoreTable, Walker, best_thresholds, ready, score_table
+from rejo.estimators.reviews import Judgement
+from rejo.solvers import ScoreTable, Walker, best_thresholds, ready, score_table
 from rejo.tables import as_pandas
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
@@ -82,7 +68,6 @@ def _has_proba(model: RejoBoost) -> bool:
     )
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejoBoost(PosteriorsMixin, PricedClassifier):
     """Gradient boosting with a reject option.
@@ -176,8 +161,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     categories; a category that training did not have counts as missing, and so does what a sparse
     matrix does not store.  Numbers are compared in single precision.  Only ``fit`` needs XGBoost.
 
-    ``fit("loans/*.parquet", "repaid")`` learns from Parquet files that may be larger than the
-    memory, with the name of the column of the classes.
+    :func:`rejo.distributed.fit` learns from Parquet files that may be larger than the memory.
 
     References
     ----------
@@ -214,21 +198,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     validation: Any = "auto"
     random_state: Any = None
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "form_": one_of(*FORMS),
-        "trees_": part(BoostedTrees),
-        "intercepts_": floats("S"),
-        "offsets_": either(floats("Q"), floats(0)),
-        "_held_out": floats("S", None),
-        "_mass": floats("S", None, "K", low=0.0),
-        "_categories": maybe(
-            each(maybe(either(texts(), floats(None), indices(None, low=-(1 << 63)))), "p")
-        ),
-        "_n_categories": maybe(indices("p", dtype="int64")),
-        "_zeros_missing": flag(),
-        "_saw_gaps": flag(),
-    }
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PosteriorsMixin._parameter_constraints,
         "reject_cost": [ReviewPrice(1.0), None],
@@ -255,16 +224,12 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()
-        if are_files(X):
-            if sample_weight is not None:
-                raise ValueError("sample_weight cannot be given if X names files.")
-            return fit_files(self, X, y, self._n_threads())
         random = check_random_state(self.random_state)
         X = self._check_input(X, reset=True)
-        self._saw_gaps = bool(np.isnan(X.data if issparse(X) else X).any())
         targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
             X = X[targets.rows]
+        self._saw_gaps = has_gaps(X)
         k, v = targets.indices, targets.weight
         if v is not None and not SMALLEST < v.max() < LARGEST:
             raise ValueError(
@@ -340,7 +305,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         ordered: bool,
         random: np.random.RandomState,
         *,
-        stops: bool = True,
         names: Sequence[str] | int | None = None,
         categories: Categories | None = None,
     ) -> Plan:
@@ -381,7 +345,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             costs=costs / costs.sum(axis=1).mean(),  # so that penalties mean the same for any
             settings=settings,
             max_rounds=int(self.n_estimators),
-            patience=self.early_stopping_rounds if stops else None,
+            patience=self.early_stopping_rounds,
             categories=tuple(one is not None for one in known),
             constraints=self._signs(),
         )
@@ -646,7 +610,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         n_known = self._n_boundaries if self.form_ == "replicas" else None
         walker = ready(self.trees_, self.n_features_in_, len(self.intercepts_), n_known)
         f = walker.scores(X, self._n_threads()) + self.intercepts_
-        if not (self._zeros_missing or self._saw_gaps):
+        if not self._saw_gaps:
             empty = np.flatnonzero(np.isnan(X[:, 0]))
             f[empty[np.isnan(X[empty]).all(axis=1)]] = np.nan
         return f
@@ -663,29 +627,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     # ---- files ----------------------------------------------------------------------------
 
-    def _check_state(self) -> None:
-        """The trees split by the features and add to the scores that there are."""
-        super()._check_state()
-        replicas, posteriors = self.form_ == "replicas", self.form_ == "posteriors"
-        K, S = len(self.classes_), len(self.intercepts_)
-        right = (self._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
-        require(right == S, self, "its intercepts are not those of its scores")
-        Q, p = 0 if posteriors else self._n_boundaries, self.n_features_in_ + replicas
-        require(len(self.offsets_) == Q, self, "its offsets are not those of its boundaries")
-        require(self.trees_.n_features == p, self, "its trees have other features")
-        targets = self.trees_.target < (1 if replicas else S)
-        require(targets.all(), self, "a tree adds to a score that it does not have")
-        sizes = [0 if one is None else len(one) for one in self._categories or ()]
-        said = [] if self._n_categories is None else self._n_categories.tolist()
-        require(sizes == said, self, "its categories are not as many as they should be")
-        split = self.trees_.feature >= 0
-        by_code, columns = self.trees_.category[split] >= 0, self.trees_.feature[split]
-        coded = np.zeros(by_code.shape, dtype=bool)
-        if self._categories is not None:
-            coded = np.array([one is not None for one in [*self._categories, None]])[columns]
-        require((by_code == coded).all(), self, "a number is split as a category, or the other way")
-        require(self._held_out.shape == self._mass.shape[:2], self, "its held-out scores disagree")
-
     def _scores_to_onnx(self, graph: Any, X: str) -> str:
         """Sums of the trees (n, S), with their intercepts."""
         if self._categories is not None:
@@ -696,7 +637,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         if self._zeros_missing:
             there = graph.add("Not", graph.add("Equal", X, np.array(0.0)))
             X = graph.add("Where", there, X, np.array(np.nan))
-        if not (self._zeros_missing or self._saw_gaps):
+        if not self._saw_gaps:
             n_gaps = graph.add(
                 "ReduceSum", graph.cast(graph.add("IsNaN", X), "INT64"), np.array([1]), keepdims=0
             )

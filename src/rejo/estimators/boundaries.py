@@ -11,13 +11,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rejo._state import Must, floats, is_sorted, maybe, require
+from rejo._frames import naming_words
+from rejo._sparse import check_sparse, summed
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement, RejectClassifier, refuse_unknown
+from rejo.estimators.base import RejectClassifier
 from rejo.estimators.classes import (
     Targets,
     check_sample_weight,
@@ -25,6 +32,7 @@ from rejo.estimators.classes import (
     class_indices,
     stream_classes,
 )
+from rejo.estimators.reviews import Judgement, refuse_unknown
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 from rejo.solvers import path_order
 
@@ -42,7 +50,6 @@ class BoundaryClassifier(RejectClassifier):
 
     class_weight: Any = None
 
-    _fitted: ClassVar[dict[str, Must]] = {"_loss": maybe(floats("K", None, low=0.0))}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RejectClassifier._parameter_constraints,
         "s": [Interval(Integral, 1, None, closed="left"), None],
@@ -90,6 +97,48 @@ class BoundaryClassifier(RejectClassifier):
             np.average(self._loss[class_indices(y, self.classes_), counts], weights=weight)
         )
 
+    def _check_parameters(self) -> None:
+        """``_validate_params``, but remember what was found valid.
+
+        The constraints depend on the values alone, and checking them all takes as long
+        as a fit of a hundred points.
+        """
+        if get_config()["skip_parameter_validation"]:
+            return
+        values = tuple(getattr(self, name) for name in self._parameter_constraints)
+        try:
+            _check_values(type(self), *values)
+        except TypeError:  # an array or a dict has no hash
+            self._validate_params()
+
+    def _check_X(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
+        """``X`` as C-ordered float64 or CSR, finite, and so that squares do not overflow."""
+        if issparse(X):
+            check_sparse(X)
+        simple = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
+        if simple and X.ndim == 2 and X.size and np.isfinite(np.vdot(X, X)):
+            # The checks of validate_data hold: spare a small fit their cost.
+            if reset:
+                self.n_features_in_ = X.shape[1]
+                self.__dict__.pop("feature_names_in_", None)
+                return X
+            if X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
+                return X
+        kinds = "csr" if accept_sparse else False
+        with naming_words(X):
+            X = validate_data(
+                self, X, reset=reset, accept_sparse=kinds, dtype=np.float64, order="C"
+            )
+        if issparse(X):
+            X = summed(X)
+        largest = np.abs(X.data if issparse(X) else X).max(initial=0.0)
+        if largest > 1e150:
+            raise ValueError(
+                f"X contains values of up to {largest:.1e}, whose squares overflow. Remove the "
+                "outliers or scale the features, e.g. by sklearn.preprocessing.RobustScaler."
+            )
+        return X
+
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         name = type(self).__name__
         return check_targets(X, y, sample_weight, self.class_order, self.class_weight, name)
@@ -98,15 +147,6 @@ class BoundaryClassifier(RejectClassifier):
         if self._loss is None:
             return super()._operating_point()
         return {"loss_matrix": self._loss}
-
-    def _lengths(self) -> dict[str, int]:
-        return {"Q": self._n_boundaries}
-
-    def _check_state(self) -> None:
-        """The loss matrix has a column for each decision."""
-        super()._check_state()
-        fine = self._loss is None or self._loss.shape[1] == self._n_boundaries + 1
-        require(fine, self, "the loss matrix and classes_ do not agree")
 
     def _set_classes(
         self, classes: NDArray[Any], n_boundaries: int | None = None
@@ -144,7 +184,6 @@ class ParallelBoundaries(BoundaryClassifier):
     """
 
     thresholds_: Floats
-    _fitted: ClassVar[dict[str, Must]] = {"thresholds_": floats("Q")}
 
     @abstractmethod
     def _function(self, X: Any) -> Floats:
@@ -166,11 +205,6 @@ class ParallelBoundaries(BoundaryClassifier):
         for threshold in self.thresholds_:  # faster than a matrix of all scores
             counts += g > threshold
         return _reject_unknown(counts, np.isnan(g), rejects=self._rejects)
-
-    def _check_state(self) -> None:
-        """The thresholds rise."""
-        super()._check_state()
-        require(is_sorted(self.thresholds_), self, "thresholds_ are not in rising order")
 
     def _check_cap(self, largest: float) -> None:
         """Refuse a product of ``C``, the costs and the weights whose square may overflow."""
@@ -327,3 +361,10 @@ def replica_tables(
     costs = replica_costs(n_classes, reject_cost, s)
     labels.flags.writeable = costs.flags.writeable = False
     return labels, costs
+
+
+@lru_cache(maxsize=512, typed=True)
+def _check_values(estimator: Any, *values: Any) -> None:
+    constraints = estimator._parameter_constraints
+    params = dict(zip(constraints, values, strict=True))
+    validate_parameter_constraints(constraints, params, caller_name=estimator.__name__)

@@ -199,7 +199,8 @@ class Grower:
             return booster
         model = None if stage is None else bytearray(stage.model)
         rows = [self._train] if self._held_out is None else [self._train, self._held_out]
-        return self._xgb.Booster(self._settings, rows, model_file=model)
+        with self._xgb.config_context(nthread=self._settings["nthread"]):
+            return self._xgb.Booster(self._settings, rows, model_file=model)
 
     def _slopes(self, scores: Any, data: Any) -> tuple[Any, Any]:
         """Gradient and hessian of each row; the thresholds take a step for the next round."""
@@ -296,7 +297,11 @@ class Grown(NamedTuple):
 
 def grown_from(plan: Plan, stage: Growth) -> Grown:
     """Take the trees out of XGBoost's model; two classes with a logistic loss have a base rate."""
-    booster = import_xgboost().Booster(model_file=bytearray(stage.model))
+    xgboost = import_xgboost()
+    # A model is loaded by all threads unless told otherwise, and in a fork of a process that had
+    # several it would wait for them for ever.
+    with xgboost.config_context(nthread=1):
+        booster = xgboost.Booster(model_file=bytearray(stage.model))
     trees, base = from_xgboost(json.loads(bytes(booster.save_raw("json"))), stage.n_rounds)
     if plan.form == "parallel":
         return Grown(trees, np.zeros(1))

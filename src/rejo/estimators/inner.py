@@ -6,12 +6,12 @@ Parameters are read and set by name: neither XGBoost nor LightGBM is imported.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from rejo._frames import is_arrow, is_polars, naming_words
 from rejo._sparse import check_sparse, summed
-from rejo._state import MOST_FEATURES, Must, count, optional, require
 from rejo._typing import Floats
 from rejo.estimators.base import LEAST_PROBABILITY
 from rejo.estimators.pipelines import check_not_frozen, final_classifier, routed_weights
@@ -59,7 +58,6 @@ class WrapsClassifier:
     estimator: Any = None
 
     # What a pipeline takes may have no number of features.
-    _fitted: ClassVar[dict[str, Must]] = {"n_features_in_": optional(count(1, MOST_FEATURES))}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -76,20 +74,26 @@ class WrapsClassifier:
 
     def _check_input(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
-        if not reset:
-            check_is_fitted(self)
-        if sparse.issparse(X):
-            check_sparse(X)
-        X = table_for(X, self._default())
-        if is_frame(X) or isinstance(self.estimator, Pipeline):
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            if not X.shape:
-                raise ValueError(f"X must be a table of points; got {X!r:.60}.")
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return summed(X.tocsr()) if sparse.issparse(X) else X
-        with naming_words(X):
-            X = validate_data(self, X, reset=reset, **array_options(self))
-        return summed(X) if sparse.issparse(X) else X
+        whole = isinstance(self.estimator, Pipeline)
+        return check_table(self, X, self._default(), reset=reset, whole=whole)
+
+
+def check_table(model: Any, X: Any, *inside: Any, reset: bool, whole: bool = False) -> Any:
+    """``X`` for the estimators inside a model: an array or CSR; a frame, or ``whole``, as it is."""
+    if not reset:
+        check_is_fitted(model)
+    if sparse.issparse(X):
+        check_sparse(X)
+    X = table_for(X, *inside)
+    if whole or is_frame(X):
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if not X.shape:
+            raise ValueError(f"X must be a table of points; got {X!r:.60}.")
+        validate_data(model, X, reset=reset, skip_check_array=True)
+        return summed(X.tocsr()) if sparse.issparse(X) else X
+    with naming_words(X):
+        X = validate_data(model, X, reset=reset, **array_options(model))
+    return summed(X) if sparse.issparse(X) else X
 
 
 def table_for(X: Any, *estimators: Any) -> Any:
@@ -169,23 +173,6 @@ def check_classifier(estimator: Any, *, boundaries: bool = False) -> None:
             f"estimator={name} takes a precomputed matrix of kernel values or distances, which is "
             "not supported here: give it the points. RejoSVC(kernel='precomputed') takes one."
         )
-
-
-def check_member(
-    owner: Any, member: Any, labels: NDArray[Any], n_features: int | None, *methods: str
-) -> None:
-    """Refuse, in ``_check_state``, a part that is no fitted classifier with one of the methods."""
-    name = type(final_classifier(member)).__name__
-    fine = isinstance(member, BaseEstimator) and is_classifier(member)
-    ends = member, final_classifier(member)  # a pipeline has no boundary_scores
-    fine = fine and any(hasattr(end, method) for end in ends for method in methods)
-    require(fine, owner, f"a {name} stands where a classifier is expected")
-    check_is_fitted(member)
-    known = np.asarray(member.classes_).tolist()
-    fine = sorted(known, key=str) == sorted(labels.tolist(), key=str)
-    require(fine, owner, f"its {name} has other classes")
-    fine = None in (n_features, width := getattr(member, "n_features_in_", None))
-    require(fine or width == n_features, owner, f"its {name} has other features")
 
 
 def check_no_class_weight(estimator: Any, prefix: str, owner: str) -> None:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from rejo._state import Must, count, figure, indices, require, storable
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.kernel_machine import KernelMachine, Training
 from rejo.estimators.parameters import FiniteInterval
@@ -17,7 +16,6 @@ from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers import LogisticProblem, LogisticSolution, Step
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     """Kernel logistic regression with a reject option, by data replication.
@@ -102,12 +100,6 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     cache_size: float = 200
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "pivots_": indices(None),
-        "objective_": figure(),
-        "duality_gap_": figure(),
-        "n_iter_": count(),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
         "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
@@ -149,9 +141,3 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         return self._scores_to_onnx(graph, X)
-
-    def _check_state(self) -> None:
-        """There is a coefficient for each pivot."""
-        super()._check_state()
-        fine = self.kernel == "linear" or len(self.pivots_) == len(self._coef)
-        require(fine, self, "its pivots and coefficients do not agree in number")

@@ -14,19 +14,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._sparse import check_sparse
-from rejo._state import (
-    LARGEST,
-    Must,
-    count,
-    either,
-    figure,
-    floats,
-    indices,
-    maybe,
-    number,
-    require,
-    sparse_rows,
-)
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
@@ -40,17 +27,6 @@ CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callabl
 # Sixteen rows, evenly spread, and pairs of them to probe a kernel with.
 PROBES = np.arange(16)
 PAIRS = np.tile(PROBES, 2), np.concatenate([(PROBES + 3) % 16, (PROBES + 8) % 16])
-
-
-SUPPORT_STATE = {  # what `_set_solution` sets
-    "support_": indices("n"),
-    "support_vectors_": either(floats("n", "p"), sparse_rows("n", "p"), floats(0, 0)),
-    "n_support_": indices("K"),
-    "dual_coef_": floats(1, "n"),
-    "objective_": figure(),
-    "duality_gap_": figure(),
-    "n_iter_": count(),
-}
 
 
 class Training(NamedTuple):
@@ -88,15 +64,6 @@ class KernelMachine(ParallelBoundaries):
         "tol": [FiniteInterval(Real, 0.0, None, closed="neither")],
     }
 
-    # The kernels take as many rows as there are coefficients, as many columns as X has, and the
-    # indices of sparse rows as they are.  With kernel="precomputed", rows are columns of X.
-    _fitted: ClassVar[dict[str, Must]] = {
-        "_gamma": number(low=SMALLEST_GAMMA, high=LARGEST_GAMMA),
-        "_coef": floats("m"),
-        "_basis": maybe(either(floats("m", "p"), sparse_rows("m", "p"), indices("m", below="p"))),
-    }
-    _training_rows = ("support_vectors_", "_basis")
-
     @property
     def coef_(self) -> Floats:
         """Weights of the features (1, n_features); linear kernel only."""
@@ -118,31 +85,6 @@ class KernelMachine(ParallelBoundaries):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
-
-    def _check_state(self) -> None:
-        """The kernel has a name, suits the points that carry its function, and cannot overflow."""
-        super()._check_state()
-        require(isinstance(self.kernel, str), self, "the kernel is not one of rejo's own")
-        require(abs(self.coef0) <= LARGEST, self, "coef0 is too large")
-        n_axes = {"linear": None, "precomputed": 1}.get(str(self.kernel), 2)
-        found = None if self._basis is None else self._basis.ndim
-        require(found == n_axes, self, "the points that carry its function are malformed")
-        n = self._n_weights if self.kernel == "linear" else len(self._coef)
-        require(len(self._coef) == n, self, "coefficients and features do not agree in number")
-        if self.kernel == "poly":
-            rows = self._basis.data if issparse(self._basis) else self._basis
-            most = np.abs(rows).max(initial=0.0) ** 2 * self.n_features_in_
-            with np.errstate(over="ignore"):
-                top = np.float64(self._gamma * most + abs(self.coef0)) ** int(self.degree)
-            # Else points like these would have infinite scores of both signs.
-            require(np.isfinite(top), self, "its kernel overflows")
-
-    def _check_support(self) -> None:
-        """Refuse what ``_set_solution`` does not set."""
-        none = self.support_vectors_.shape == (0, 0)
-        require(none == (self.kernel == "precomputed"), self, "its support vectors are malformed")
-        n = self.n_support_.sum()
-        require(n == len(self.support_), self, "its numbers of support vectors do not agree")
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Validate the parameters and the data; choose the kernel."""

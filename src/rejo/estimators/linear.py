@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from rejo._state import Must, count, figure, floats, optional, part, require, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets, class_factors
@@ -21,7 +20,6 @@ from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers import Step, linear
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejoLinear(PosteriorsMixin, PathMixin):
     """Linear classifier with a reject option, by data replication.
@@ -96,15 +94,6 @@ class RejoLinear(PosteriorsMixin, PathMixin):
     random_state: Any = None
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "coef_": floats(1, "p"),
-        "n_iter_": count(0, 1 << 53),
-        "objective_": optional(figure()),
-        "optimality_gap_": optional(figure()),
-        "_n_fitted": optional(count(1, 1 << 53)),
-        "_stream": optional(part(linear.Stream)),
-        "_rng": optional(part(np.random.RandomState)),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PathMixin._parameter_constraints,
         "C": [FiniteInterval(Real, 0.0, None, closed="neither")],
@@ -219,19 +208,6 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         self.thresholds_ = np.sort(-b)  # sorting changes no count
         self.n_iter_ = n_iter
         return self
-
-    def _check_state(self) -> None:
-        """A stream has a number for each coefficient and threshold."""
-        super()._check_state()
-        stream = getattr(self, "_stream", None)
-        known = hasattr(self, "_n_fitted") or stream is not None
-        require(known, self, "it does not know how many cases it has seen")
-        n = self.n_features_in_ + len(self.thresholds_)
-        require(stream is None or len(stream.x) == n, self, "its stream is malformed")
-
-    def _restore_state(self) -> None:
-        if hasattr(self, "_stream") and not hasattr(self, "_rng"):
-            self._rng = check_random_state(self.random_state)
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         g = graph.add("MatMul", X, self.coef_.T)

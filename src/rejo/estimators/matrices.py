@@ -16,7 +16,6 @@ LARGEST = 3.4e38  # in single precision
 CATEGORIES = 1 << 16  # that a column may have
 
 Categories = list[NDArray[Any] | None]  # (p,) of each column; None: numbers
-Edges = list[NDArray[np.float32] | None]  # (p,) rising, of each column; None: categories
 
 
 def categories_of(X: Any) -> Categories | None:
@@ -97,6 +96,13 @@ def blocks_of(X: Any, k: Indices, v: Floats | None, rows: Indices | None = None)
         yield Block(x, k[part], None if v is None else v[part])
 
 
+def has_gaps(X: Any) -> bool:
+    """Return whether a value is missing, as what a sparse matrix does not store."""
+    if issparse(X) and X.nnz < X.shape[0] * X.shape[1]:
+        return True
+    return bool(np.isnan(X.data if issparse(X) else X).any())
+
+
 def without_zeros(X: Any) -> NDArray[Any]:
     """Dense rows for trees that learned from a sparse matrix: a zero is not there, so missing."""
     if issparse(X):
@@ -136,44 +142,3 @@ def _codes(column: Any, known: NDArray[Any]) -> Floats:
     place = {category: code for code, category in enumerate(known.tolist())}
     codes = np.array([place.get(category, np.nan) for category in own.tolist()] + [np.nan])
     return codes[column.cat.codes.to_numpy()]
-
-
-# ---- bins that do not depend on who reads which rows --------------------------------------------
-#
-# XGBoost finds bins from sketches of all rows, and those of two workers are not those of one: near
-# their edges, cases would be decided otherwise.  So every value is replaced by the lower edge of a
-# bin that was settled before, from a sample.  Then there are no more values than bins, the sketches
-# are exact, and a split ``x < t`` at an edge is the same for a value and for the edge below it: the
-# trees are for the values themselves.
-
-
-def edges_of(X: Any, max_bin: int, categories: Categories | None = None) -> Edges:
-    """Edges of up to ``max_bin`` bins of each column, with about as many rows of a sample each."""
-    found: Edges = []
-    places = np.linspace(0, 1, max_bin + 1)[1:-1]
-    for j in range(X.shape[1]):
-        if categories is not None and categories[j] is not None:
-            found.append(None)
-            continue
-        values = X[:, j][~np.isnan(X[:, j])]
-        edges = np.unique(values)
-        if len(edges) >= max_bin:
-            edges = np.unique(np.quantile(values, places, method="lower"))
-        found.append(edges.astype(np.float32))
-    return found
-
-
-def at_edges(X: Any, edges: Edges) -> NDArray[np.float32]:
-    """Replace each value by the edge below it; below all edges, by one lower value."""
-    found = np.empty(X.shape, dtype=np.float32)
-    for j, own in enumerate(edges):
-        column = X[:, j]
-        if own is None or not len(own):
-            found[:, j] = column
-            continue
-        lowest = own[0] - max(1.0, abs(float(own[0])))
-        steps = np.concatenate([[lowest], own, [np.nan]]).astype(np.float32)
-        place = np.searchsorted(own, column, side="right")
-        place[np.isnan(column)] = len(own) + 1
-        found[:, j] = steps[place]
-    return found

@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from rejo._state import Must, count, each, figure, floats, maybe, optional, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
@@ -25,7 +24,6 @@ from rejo.solvers import Data, Moments, Network, NetworkSolution, mlp
 
 WORSE = 1.01  # times the loss of a constant score: the fit failed
 AUTO_BATCH = 200
-MOST_UNITS = 1 << 14  # of a layer in a model file: a prediction holds them for 2048 points
 MOST_WEIGHTS = 2**28  # of a network: 2 GB, and a fit holds several copies
 
 
@@ -38,7 +36,6 @@ def _streams(model: RejoMLP) -> bool:
     return True
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
@@ -157,18 +154,6 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     loss_matrix: Any = None
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "coefs_": each(floats(None, None)),
-        "intercepts_": each(floats(None)),
-        "n_layers_": count(2),
-        "objective_": figure(),
-        "loss_curve_": each(figure()),
-        "best_loss_": figure(),
-        "validation_curve_": each(figure()),
-        "n_iter_": count(),
-        "_moments": maybe(part(Moments)),
-        "_rng": optional(part(np.random.RandomState)),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ParallelBoundaries._parameter_constraints,
         "hidden_layer_sizes": "no_validation",
@@ -262,7 +247,7 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         return mlp.forward(X, self.coefs_, self.intercepts_, self.activation)
 
     def _network(self, n_features: int, n_replicas: int, continued: bool) -> Network:
-        units = (n_features, *_layer_sizes(self.hidden_layer_sizes), 1)
+        units = (n_features, *layer_sizes(self.hidden_layer_sizes), 1)
         if sum(m * n for m, n in pairwise(units)) > MOST_WEIGHTS:
             raise ValueError(
                 f"hidden_layer_sizes={self.hidden_layer_sizes!r} with {n_features} features is a "
@@ -356,27 +341,6 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         self.validation_curve_ = solution.validation_curve
         return self
 
-    def _check_state(self) -> None:
-        """The layers are those of ``hidden_layer_sizes`` and fit to each other."""
-        super()._check_state()
-        units = (self.n_features_in_, *_layer_sizes(self.hidden_layer_sizes), 1)
-        require(max(units[1:]) <= MOST_UNITS, self, f"a layer has more than {MOST_UNITS} units")
-        shapes = [W.shape for W in self.coefs_]
-        same = shapes == [*pairwise(units)] and self.n_layers_ == len(units)
-        require(same, self, "its layers and hidden_layer_sizes do not agree")
-        lengths = [len(c) for c in self.intercepts_]
-        same = lengths == [*units[1:-1], len(self.thresholds_)]
-        same = same and np.array_equal(self.intercepts_[-1], -self.thresholds_)
-        require(same, self, "its intercepts and layers do not agree")
-        n = sum(W.size for W in self.coefs_) + sum(lengths)
-        moments = self._moments
-        require(moments is None or len(moments.first) == n, self, "its moments are malformed")
-
-    def _restore_state(self) -> None:
-        self._theta = np.concatenate([*map(np.ravel, self.coefs_), *self.intercepts_])
-        if not hasattr(self, "_rng"):
-            self._rng = check_random_state(self.random_state)
-
     def _to_onnx(self, graph: Any, X: str) -> str:
         activation = {"tanh": "Tanh", "relu": "Relu", "logistic": "Sigmoid"}[self.activation]
         for W, c in zip(self.coefs_[:-1], self.intercepts_[:-1], strict=True):
@@ -385,7 +349,7 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         return str(graph.add("Sub", g, self.thresholds_[None, :]))
 
 
-def _layer_sizes(hidden_layer_sizes: Any) -> tuple[int, ...]:
+def layer_sizes(hidden_layer_sizes: Any) -> tuple[int, ...]:
     """Check the sizes of the hidden layers."""
     sizes = np.atleast_1d(np.asarray(hidden_layer_sizes, dtype=object))
     if sizes.ndim > 1 or not all(

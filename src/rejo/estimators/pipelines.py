@@ -14,9 +14,9 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rejo._frames import naming_words
-from rejo._state import require
 from rejo._typing import Floats, Labels
-from rejo.estimators.base import Judgement, RejectClassifier, audited
+from rejo.estimators.base import RejectClassifier
+from rejo.estimators.reviews import Judgement, audited, judged, queue_frame, review_frame
 
 __all__ = ["judge", "queue", "review"]
 
@@ -74,8 +74,8 @@ def review(
     3      bad    bad  <NA>
     """
     classifier, seen = _rejecting_step(model, X)
-    judgement = audited(classifier._judged(seen, group), audit, random_state)
-    return classifier._review(model, X, judgement, why, background)
+    judgement = audited(judged(classifier, seen, group), audit, random_state)
+    return review_frame(classifier, model, X, judgement, why, background)
 
 
 def queue(
@@ -113,7 +113,7 @@ def queue(
     1    bad     2
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier._queue(X, classifier._judged(seen, group), capacity, fill)
+    return queue_frame(classifier, X, judged(classifier, seen, group), capacity, fill)
 
 
 def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
@@ -141,7 +141,7 @@ def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
     (array([ 0, -1,  1]), array([0, 1, 1]))
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier._judged(seen, group)
+    return judged(classifier, seen, group)
 
 
 def final_classifier(model: Any) -> Any:
@@ -227,20 +227,6 @@ def forced_of(model: Any, X: Any) -> Labels:
     """Decisions on all of ``X``, without rejection."""
     classifier, X = final_step(model, X)
     return np.asarray(getattr(classifier, "predict_forced", classifier.predict)(X))
-
-
-def check_answering(owner: Any, model: Any) -> None:
-    """Refuse, in ``_check_state``, a model that answers for its owner with other labels."""
-    last = final_classifier(model)
-    name = type(last).__name__
-    require(isinstance(last, RejectClassifier), owner, f"its {name} has no reject option")
-    check_is_fitted(last)
-    ours, theirs = owner.reject_label_, last.reject_label_
-    same = np.array_equal(last.classes_, owner.classes_)
-    same = same and (ours == theirs or (ours != ours and theirs != theirs))  # or both are NaN
-    require(same, owner, f"its {name} has other classes")
-    widths = (getattr(part, "n_features_in_", None) for part in (owner, model))
-    require(len(set(widths)) == 1, owner, f"its {name} has other features")
 
 
 def _walk(model: Any, goal: tuple[type, ...] | type = ()) -> tuple[list[Any], Any]:

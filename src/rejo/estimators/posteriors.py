@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +11,13 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rejo._state import Must, floats, maybe, optional
 from rejo._typing import Floats, Indices
 from rejo.decisions import decide, expected_costs
-from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
 from rejo.estimators.classes import check_sample_weight, labels_like
+from rejo.estimators.reviews import Judgement
 
 LARGEST_LOGIT = 700.0  # exp of it is finite
-LARGEST_OFFSET = 1500.0  # the logarithm of the largest number over the smallest
 
 
 def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judgement:
@@ -88,9 +86,6 @@ class PosteriorsMixin(BoundaryClassifier):
     """The method :meth:`predict_proba`, for scores that estimate log-odds."""
 
     _odds_offsets: Floats | None = None  # (n_boundaries,) as fitted; None if no posteriors
-    _fitted: ClassVar[dict[str, Must]] = {
-        "_odds_offsets": optional(maybe(floats("Q", low=-LARGEST_OFFSET, high=LARGEST_OFFSET)))
-    }
 
     @available_if(_has_posteriors)
     def predict_proba(self, X: Any) -> Floats:

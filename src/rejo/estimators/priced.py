@@ -2,18 +2,18 @@
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._errors import RejoError
-from rejo._state import Must, flag, floats, is_floats, require
+from rejo._state import is_floats
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.posteriors import mean_price
-from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
+from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -24,11 +24,6 @@ class PricedClassifier(RejectClassifier):
     """
 
     cost_of: Any = None
-
-    _fitted: ClassVar[dict[str, Must]] = {
-        "prices_": floats("K", None, low=-2 * HIGHEST, high=2 * HIGHEST),
-        "_ordered": flag(),
-    }
 
     def at(
         self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
@@ -118,18 +113,3 @@ class PricedClassifier(RejectClassifier):
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
-
-    def _check_state(self) -> None:
-        """The prices are those of the classes and of the reject cost."""
-        super()._check_state()
-        K, prices = len(self.classes_), self.prices_
-        require(prices.shape[1] == K + 1, self, "prices_ are not a number for each outcome")
-        # A review may cost its price and, if the reviewer is wrong, an error as well; at a cut in
-        # the ranking it may also cost less than nothing.
-        fine = (prices[:, :-1] >= 0).all() and not prices.diagonal().any()
-        require(fine, self, "prices_ hold a price that cannot be")
-        cost = self.reject_cost_
-        fine = cost == reject_cost_of(prices)
-        if cost is None:  # at a cut in the ranking, or without rejection
-            fine = self._rejects or self._is_uniform
-        require(fine, self, "prices_ and the reject cost do not agree")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
@@ -17,14 +17,13 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from rejo._frames import is_polars, take_rows
 from rejo._io import percent
-from rejo._state import Must, count, floats, maybe, one_of, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
-from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier, routed_weights
 from rejo.estimators.posteriors import PosteriorsMixin
+from rejo.estimators.reviews import Judgement
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
@@ -33,7 +32,6 @@ DOUBTFUL = 0.1  # share of the points nearest to a boundary whose errors are cou
 TIE = 1e-9  # scores that differ by less are in order
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     """Give any binary classifier with sample weights a reject option.
@@ -128,15 +126,6 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     random_state: Any = None
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = {
-        "transformer_": maybe(part(Pipeline)),
-        "estimator_": part(BaseEstimator),
-        "coding_": one_of("ordinal", "thermometer", "onehot"),
-        "order_": one_of("constraint", "margin", "none"),
-        "order_violations_": count(),
-        "margins_": maybe(floats("Q")),
-        "_marks": floats("Q", None),
-    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundaryClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit"]), None],
@@ -148,8 +137,6 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    _copies: ClassVar[dict[str, str]] = {"estimator_": "_marks"}  # has an entry for each copy
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()
@@ -231,22 +218,6 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
-
-    def _check_state(self) -> None:
-        """The replicas are those of the coding; the estimator takes them, and has two classes."""
-        super()._check_state()
-        marks = extension_vectors(self._n_boundaries, 1.0, self.coding_)
-        fine = self._marks.shape == marks.shape and ((self._marks != 0) == (marks != 0)).all()
-        require(fine, self, "its replicas are malformed")
-        width = p = getattr(self, "n_features_in_", None)
-        if self.transformer_ is not None:
-            width = getattr(self.transformer_[-1], "_n_features_out", None)
-            same = getattr(self.transformer_, "n_features_in_", p) == p
-            require(same, self, "its transformer_ has other features")
-        width = None if width is None else width + marks.shape[1]
-        inner.check_member(
-            self, self.estimator_, np.arange(2), width, "decision_function", "predict_proba"
-        )
 
     # ---- the estimator and its input ------------------------------------------------------
 

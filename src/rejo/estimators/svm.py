@@ -8,16 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from rejo._state import Must, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
-from rejo.estimators.kernel_machine import SUPPORT_STATE, KernelMachine, Training
+from rejo.estimators.kernel_machine import KernelMachine, Training
 from rejo.estimators.parameters import FiniteInterval
 from rejo.solvers import KernelSolution, Problem, Step
 
 
-@storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejoSVC(KernelMachine, PathMixin):
     """Support vector classifier with a reject option, by data replication.
@@ -91,7 +89,6 @@ class RejoSVC(KernelMachine, PathMixin):
     cache_size: float = 200
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = SUPPORT_STATE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
         "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
@@ -121,8 +118,3 @@ class RejoSVC(KernelMachine, PathMixin):
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         return self._scores_to_onnx(graph, X)
-
-    def _check_state(self) -> None:
-        """The support vectors agree with the coefficients."""
-        super()._check_state()
-        self._check_support()

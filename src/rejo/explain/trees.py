@@ -1,7 +1,7 @@
 """Pulls of a sum of trees, by the numbers of training cases in their nodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,23 +89,6 @@ def walk_pulls(trees: Sequence[SplitTree], Z: Floats, owner: Indices, m: int) ->
             node[active] = there
             active = active[tree.feature[there] >= 0]
     return pulls
-
-
-def with_known(tree: SplitTree, n_columns: int, known: Floats) -> SplitTree:
-    """A tree of the first ``n_columns`` columns, if the others have these values (k,).
-
-    Splits by the others are settled: what stands below them moves up.
-    """
-    target = np.arange(len(tree.feature))
-    settled = np.flatnonzero(tree.feature >= n_columns)
-    at = known[tree.feature[settled] - n_columns]
-    taken = np.where(at <= tree.threshold[settled], tree.left[settled], tree.right[settled])
-    target[settled] = taken
-    while (tree.feature[target] >= n_columns).any():
-        target = target[target]
-    moved: Any = [field[target] for field in tree]  # a settled split becomes what stands below it
-    found = SplitTree(*moved)
-    return found._replace(left=target[found.left], right=target[found.right])
 
 
 def n_steps(trees: Iterable[SplitTree]) -> int:

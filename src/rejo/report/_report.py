@@ -134,8 +134,7 @@ def make_report(
         Groups without a promise, all of whose cases go to review, such as
         ``model.policy_.reviewed``.
     doubtful : sequence of DoubtfulFeature, default=()
-        Features that make cases doubtful, by
-        :func:`~rejo.estimators.reasons.doubtful_features`.
+        Features that make cases doubtful, by :func:`~rejo.explain.doubtful_features`.
     title : str
     notes : sequence of str, default=()
         Sentences below the headline.

@@ -183,7 +183,7 @@ class Opened:
 
     def why(self, X: Any, rows: Any, group: Any = None) -> dict[int, str]:
         """Say of some rows, by position, which features pull to either side."""
-        from rejo.estimators import why
+        from rejo.explain import why
 
         if not len(rows):
             return {}

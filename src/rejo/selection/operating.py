@@ -32,8 +32,8 @@ from rejo.estimators import (
     final_classifier,
     fit_weighted,
     is_ordered,
-    typical_of,
 )
+from rejo.explain import typical_of
 from rejo.metrics import tally
 from rejo.prices import describe_prices
 from rejo.selection import folds

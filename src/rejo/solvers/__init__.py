@@ -6,7 +6,7 @@ the same algorithm in plain NumPy, to read first.  All names here are for other 
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.solvers import extensions, linear, mlp, surrogate
+from rejo.solvers import _state, extensions, linear, mlp, surrogate
 from rejo.solvers.boosted_trees import BoostedTrees, Walker, from_xgboost, ready
 from rejo.solvers.boosting import (
     ScoreTable,
@@ -18,7 +18,7 @@ from rejo.solvers.boosting import (
     total_loss,
 )
 from rejo.solvers.embedded import Costs, Embedded, SmoothedCost, factorise
-from rejo.solvers.extensions import NAMES, compiled
+from rejo.solvers.extensions import compiled
 from rejo.solvers.kernel_logistic import LogisticProblem, LogisticSolution
 from rejo.solvers.mlp import (
     Data,

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from rejo._state import check_fields, count, either, floats, number, storable
 from rejo._typing import Floats, Indices
 from rejo.solvers._linear_descent import minimise
 from rejo.solvers._linear_losses import LOSSES
@@ -15,7 +14,6 @@ CURVED = 500  # features; up to here a stream keeps the curvature seen
 BATCH = 128  # points of a gradient step
 
 
-@storable
 class Stream(NamedTuple):
     """What is known after some chunks of a stream."""
 
@@ -25,18 +23,6 @@ class Stream(NamedTuple):
     pace: float  # step for the weights; 0 with curvature
     n_seen: int
     n_steps: int
-
-    def _check_state(self) -> None:
-        """Arrays of the same length, and counts."""
-        check_fields(
-            self,
-            x=floats("n"),
-            mean=floats("n"),
-            memory=either(floats("n"), floats("n", "n")),
-            pace=number(0.0),
-            n_seen=count(0, 1 << 53),
-            n_steps=count(0, 1 << 53),
-        )
 
 
 def begin(X: Any, n_replicas: int, loss: str, h: float) -> Stream:

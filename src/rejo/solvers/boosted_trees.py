@@ -10,24 +10,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._state import (
-    MOST_FEATURES,
-    SHARED,
-    Must,
-    count,
-    flags,
-    floats,
-    indices,
-    is_tree,
-    require,
-    storable,
-)
 from rejo._typing import Floats, Indices
 
 try:
@@ -35,13 +23,10 @@ try:
 except ImportError:  # built without a compiler
     _trees = None  # type: ignore[assignment]
 
-LARGEST_VALUE = 3.4e38  # of a number in single precision
 BLOCK = 1 << 15  # rows that walk together without the compiled walk
-MOST_SCORES = 1 << 14  # that trees may add to
 NODES = ("feature", "threshold", "left", "missing_left", "value", "cover", "category")
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class BoostedTrees:
     """Trees whose leaves add up to one or several scores; ``N`` nodes, ``T`` trees.
@@ -83,38 +68,6 @@ class BoostedTrees:
     roots: NDArray[np.int64]
     target: NDArray[np.int32]
     n_features: int
-
-    _fitted: ClassVar[dict[str, Must]] = {
-        "feature": indices("N", low=-1, dtype="int32"),
-        "threshold": floats("N", low=-np.inf, high=np.inf, dtype="float32"),
-        "left": indices("N", below="N", dtype="int32"),
-        "missing_left": flags("N"),
-        "value": floats("N", low=-LARGEST_VALUE, high=LARGEST_VALUE, dtype="float32"),
-        "cover": floats("N", low=0.0, high=LARGEST_VALUE, dtype="float32"),
-        "category": indices("N", low=-1, dtype="int32"),
-        "words": indices(None, dtype="uint32"),
-        "roots": indices("T", below="N", dtype="int64"),
-        "target": indices("T", below=MOST_SCORES, dtype="int32"),
-        "n_features": count(1, MOST_FEATURES + 1),
-    }
-
-    def _check_state(self) -> None:
-        """Every case comes to a leaf within its tree, and sets of categories within their words."""
-        n, roots = len(self.feature), self.roots
-        fine = len(roots) > 0 and n > 0 and roots[0] == 0 and bool((np.diff(roots) > 0).all())
-        require(fine, self, "its trees do not stand one after the other")
-        end = np.append(roots[1:], n)[np.searchsorted(roots, np.arange(n), side="right") - 1]
-        place, split = np.arange(n), self.feature >= 0
-        ahead = (self.left > place) & (self.left + 1 < end)
-        require((ahead | ~split).all(), self, "a split leads out of its tree")
-        left = self.left[split]
-        require(is_tree(left, left + 1, n), self, SHARED)
-        known = self.feature < self.n_features
-        require(known.all(), self, "a split is by a feature that there is not")
-        at = self.category[self.category >= 0].astype(np.int64)
-        m = len(self.words)
-        fine = (at < m).all() and (at + self.words[np.minimum(at, m - 1)] < m).all() if m else True
-        require(fine and (m or not len(at)), self, "a set of categories is cut off")
 
     @property
     def bounds(self) -> list[tuple[int, int]]:

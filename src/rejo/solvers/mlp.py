@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
-from rejo._state import check_fields, count, floats, storable
 from rejo._typing import Floats
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
@@ -59,19 +58,12 @@ class Data(NamedTuple):
         return Data(self.X[rows], self.signs[:, rows], self.costs[:, rows], total)
 
 
-@storable
 class Moments(NamedTuple):
     """Where Adam stands."""
 
     first: Floats
     second: Floats
     n_steps: int
-
-    def _check_state(self) -> None:
-        """Two arrays of the same length, and a count."""
-        check_fields(
-            self, first=floats("n"), second=floats("n", low=0.0), n_steps=count(0, 1 << 53)
-        )
 
 
 class NetworkSolution(NamedTuple):

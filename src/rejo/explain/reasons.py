@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rejo._frames import frame_like, take_rows, with_column
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import AMBIGUOUS, Judgement
-from rejo.estimators.features import (
+from rejo.estimators import AMBIGUOUS, Judgement, final_classifier, judge
+from rejo.explain.features import (
     NumericCases,
     WhyError,
     as_numbers,
@@ -22,28 +22,17 @@ from rejo.estimators.features import (
     traced,
     values_of,
 )
-from rejo.estimators.insides import (
+from rejo.explain.insides import (
     booster_pulls,
-    in_single_precision,
     insides,
     linear_coef,
     pair_scores,
     through,
     trees_of,
 )
-from rejo.estimators.pipelines import final_classifier, judge
-from rejo.explain import (
-    linear_pulls,
-    most_reviewed,
-    n_steps,
-    replacement_pulls,
-    said,
-    standing_out,
-    summed_by,
-    top_shares,
-    tree_pulls,
-    walk_pulls,
-)
+from rejo.explain.replacement import linear_pulls, replacement_pulls, summed_by
+from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
+from rejo.explain.words import most_reviewed, said, standing_out, top_shares
 from rejo.typical import Typical
 
 __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
@@ -129,7 +118,8 @@ def why(
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         Cases, as the model takes them.
     background : as X, default=None
-        Training cases, or some hundreds of them, to compare with.  Trees need none, and a
+        Training cases, or some hundreds of them, to compare with.  The trees of a
+        :class:`~rejo.RejoBoost`, of XGBoost and of LightGBM need none, and a
         :class:`~rejo.RejectClassifierCV` knows what is typical from its ``fit``.
     top : int, default=3
         Most features to name on each side.  Those with less than a twentieth of the strongest pull
@@ -151,8 +141,8 @@ def why(
 
     See Also
     --------
-    rejo.estimators.reasons.pulls : The same as numbers, for every feature.
-    rejo.estimators.reasons.doubtful_features : What makes cases doubtful on the whole.
+    rejo.explain.pulls : The same as numbers, for every feature.
+    rejo.explain.doubtful_features : What makes cases doubtful on the whole.
     review : All decisions; with ``why=3`` they have the reasons beside them.
 
     References
@@ -183,8 +173,8 @@ def pulls(
 ) -> Pulls:
     """Return the same as :func:`rejo.why` as arrays: the pull of every feature.
 
-    They are exact Shapley values of linear scores, and of trees up to a size.  For any other model
-    each feature is replaced by typical values, in the case, and put into typical cases.
+    They are exact Shapley values of linear scores, and of such trees up to a size.  For any other
+    model each feature is replaced by typical values, in the case, and put into typical cases.
 
     Parameters
     ----------
@@ -202,7 +192,7 @@ def pulls(
 
     >>> import numpy as np
     >>> from rejo import RejoLinear
-    >>> from rejo.estimators.reasons import pulls
+    >>> from rejo.explain import pulls
     >>> X = np.array([[1, 30], [2, 50], [3, 40], [4, 30], [5, 60], [6, 40], [7, 30], [8, 50]])
     >>> model = RejoLinear().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
     >>> pulls(model, [[8, 41.25]], background=X, rows=[0]).values.round(1)
@@ -260,7 +250,7 @@ def doubtful_features(
     >>> import numpy as np
     >>> import pandas as pd
     >>> from rejo import RejoLinear
-    >>> from rejo.estimators.reasons import doubtful_features
+    >>> from rejo.explain import doubtful_features
     >>> random = np.random.RandomState(0)
     >>> X = pd.DataFrame({"debt": random.uniform(0, 10, 300), "age": random.uniform(20, 60, 300)})
     >>> model = RejoLinear().fit(X, X["debt"] + random.normal(size=300) > 5)
@@ -335,9 +325,7 @@ def _by_trees(seen: NumericCases, lower: Indices, upper: Indices) -> tuple[Float
         trees = trees_of(seen.parts)
         if trees is None:
             return None
-        array = np.asarray(Z, dtype=np.float64)
-        if in_single_precision(seen.parts):
-            array = array.astype(np.float32).astype(np.float64)
+        array = np.asarray(Z, dtype=np.float32).astype(np.float64)  # as the trees see it
         exact = n_steps(tree for tree, _ in trees) <= MOST_STEPS
         measure = tree_pulls if exact else walk_pulls
         by_class = np.zeros((len(array), m, len(column)))

@@ -15,8 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 from rejo._errors import RejoError
 from rejo._frames import take_rows
 from rejo._typing import Floats, Indices
-from rejo.estimators.inner import is_frame, library_of
-from rejo.estimators.insides import Insides, insides, through, trees_of
+from rejo.estimators import is_frame, library_of
+from rejo.explain.insides import Insides, insides, through, trees_of
 from rejo.tables import as_pandas
 from rejo.typical import MOST_ROWS, Typical
 

@@ -8,55 +8,45 @@ two parts stay in memory.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from rejo._errors import RejoError
 from rejo._io import without_password
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import class_factors, encode_classes
-from rejo.estimators.growing import Block, Grower, Grown
-from rejo.estimators.matrices import (
+from rejo.estimators import (
     CATEGORIES,
+    Block,
     Categories,
-    Edges,
-    at_edges,
-    edges_of,
+    Grown,
+    RejoBoost,
+    class_factors,
+    encode_classes,
     encoded,
     in_single_precision,
 )
 from rejo.tables import (
     RowGroup,
-    TableError,
-    check_columns,
-    columns_of,
     import_pandas,
     import_pyarrow,
-    pieces_of,
     read_chunks,
     read_piece,
     row_hashes,
 )
 
-if TYPE_CHECKING:
-    from rejo.estimators.boosting import RejoBoost
-
-Model = TypeVar("Model", bound="RejoBoost")
+Edges = list[NDArray[np.float32] | None]  # (p,) rising, of each column; None: categories
 
 MOST_KEPT = 500_000  # rows of a part that stays in memory
 SAMPLE = 200_000  # rows that encoders and bins are learned from
 MOST_LABELS = 1000  # of the classes, in all spellings
 SAMPLE_FILE = b"rejo.file"  # the file of a sample, in the metadata of its table
 UNNAMED_INDEX = re.compile(r"__index_level_\d+__$")  # how pandas stores it in a file
-HELD_OUT = 0.1  # share of the rows, unless the model says another one
 PARTS = 3
 PROVE, STOP, LEARN = range(PARTS)
 
@@ -443,59 +433,6 @@ class Scored(NamedTuple):
         return cls(*_joined(parts))
 
 
-# ---- boosting from files, on this machine -------------------------------------------------------
-
-
-def are_files(X: Any) -> bool:
-    """Return whether this names files: a pattern, a path, or a list of these."""
-    if isinstance(X, list | tuple):
-        return bool(X) and all(map(are_files, X))
-    return isinstance(X, str | os.PathLike)
-
-
-def fit_files(model: Model, paths: Any, target: Any, n_threads: int) -> Model:
-    """Fit on the columns of Parquet files: numbers, and categories (dictionaries).
-
-    Rows are held out by a hash of their place.  Memory: about a byte for each value, one row group
-    and the held-out rows, at most half a million.
-    """
-    check_validation(model)
-    parts = [Part(piece) for piece in pieces_of(paths) if piece.rows]
-    where = str(paths)
-    if not parts:
-        raise TableError("the files have no rows", where=where)
-    if not isinstance(target, str):
-        raise RejoError(
-            f"y must name the column of the classes, as X names files; got {type(target).__name__}",
-            parameter="y",
-        )
-    columns = columns_of(paths)
-    check_columns(where, [target], columns)
-    features = tuple(name for name in columns if name != target and not UNNAMED_INDEX.match(name))
-    held_out = model.validation if isinstance(model.validation, float) else HELD_OUT
-    n_rows = sum(part.piece.rows for part in parts)
-    shares = shares_of(n_rows, held_out, proves=False)
-    layout = RowLayout(target, features, shares, words=words_among(features, parts[0]))
-    found = Survey()
-    for part in parts:
-        found = found.joined(survey_part(layout, part))
-        check_size(layout, found)
-    if found.n_missing:
-        raise RejoError(
-            f"column {target!r} has {found.n_missing:,} missing values", parameter="y",
-            remedy="Leave these rows out.",
-        )  # fmt: skip
-    order = order_of(model, len(found.counts))
-    layout, classes = settle_layout(layout, found, order, model.class_weight)
-    random, ordered = check_random_state(model.random_state), model.class_order is not None
-    plan = model.plan(classes, ordered, random, names=list(features), categories=layout.categories)
-    edges = edges_of(sample_matrix(layout, found), model.max_bin, layout.categories)
-    rows = StreamedRows(layout._replace(edges=edges), parts)
-    grower = Grower(plan, rows.learning, rows.stopping, n_threads)
-    stage = grower.grow()
-    return model.store(plan, stage, *grower.held_out_scores(stage))
-
-
 def check_validation(model: RejoBoost) -> None:
     """Refuse folds: rows that are streamed are held out once."""
     if isinstance(model.validation, Integral):
@@ -510,3 +447,44 @@ def order_of(model: Any, n_classes: int) -> Any:
     """The order of the classes; two have one, and posteriors need none."""
     free = n_classes == 2 or getattr(model, "boundaries", None) in ("auto", "posteriors")
     return "sorted" if model.class_order is None and free else model.class_order
+
+
+# ---- bins that do not depend on who reads which rows --------------------------------------------
+#
+# XGBoost finds bins from sketches of all rows, and those of two workers are not those of one: near
+# their edges, cases would be decided otherwise.  So every value is replaced by the lower edge of a
+# bin that was settled before, from a sample.  Then there are no more values than bins, the sketches
+# are exact, and a split ``x < t`` at an edge is the same for a value and for the edge below it: the
+# trees are for the values themselves.
+
+
+def edges_of(X: Any, max_bin: int, categories: Categories | None = None) -> Edges:
+    """Edges of up to ``max_bin`` bins of each column, with about as many rows of a sample each."""
+    found: Edges = []
+    places = np.linspace(0, 1, max_bin + 1)[1:-1]
+    for j in range(X.shape[1]):
+        if categories is not None and categories[j] is not None:
+            found.append(None)
+            continue
+        values = X[:, j][~np.isnan(X[:, j])]
+        edges = np.unique(values)
+        if len(edges) >= max_bin:
+            edges = np.unique(np.quantile(values, places, method="lower"))
+        found.append(edges.astype(np.float32))
+    return found
+
+
+def at_edges(X: Any, edges: Edges) -> NDArray[np.float32]:
+    """Replace each value by the edge below it; below all edges, by one lower value."""
+    found = np.empty(X.shape, dtype=np.float32)
+    for j, own in enumerate(edges):
+        column = X[:, j]
+        if own is None or not len(own):
+            found[:, j] = column
+            continue
+        lowest = own[0] - max(1.0, abs(float(own[0])))
+        steps = np.concatenate([[lowest], own, [np.nan]]).astype(np.float32)
+        place = np.searchsorted(own, column, side="right")
+        place[np.isnan(column)] = len(own) + 1
+        found[:, j] = steps[place]
+    return found

@@ -4,31 +4,17 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
 
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import RejectClassifier
-from rejo.estimators.boosting import RejoBoost
-from rejo.estimators.boundaries import middle_scores
-from rejo.estimators.inner import library_of
-from rejo.estimators.linear import RejoLinear
-from rejo.estimators.replication import ReplicationClassifier
-from rejo.explain import SplitTree, with_known
+from rejo.estimators import RejectClassifier, RejoBoost, RejoLinear, library_of, middle_scores
+from rejo.explain.trees import SplitTree
 from rejo.solvers import BoostedTrees
 from rejo.typical import Typical
 
 LEAST = 1e-6  # of a probability, before its logarithm
-FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 
 
 class Insides(NamedTuple):
@@ -141,73 +127,15 @@ def linear_coef(parts: Insides, lower: Indices, upper: Indices) -> Floats | None
 def trees_of(parts: Insides) -> list[tuple[SplitTree, Indices]] | None:
     """Trees whose sum is the score, each with the classes (k,) of the scorer that it speaks for.
 
-    Those of a booster add to the log-odds, those of a forest to the posteriors; ``None`` if the
-    scorer is something else.  For two classes a booster has one score, that of the second.
+    Only a RejoBoost shows its trees; ``None`` if the scorer is something else, or splits by sets of
+    categories.  What lies above a boundary counts for all classes there, so that the difference
+    between two neighbours is the score of the boundary between them; posteriors of two classes have
+    one score, that of the second.
     """
     scorer = parts.scorer
-    if isinstance(scorer, ReplicationClassifier):
-        return _trees_of_replicas(scorer)
-    if isinstance(scorer, RejoBoost):
-        return _trees_of_boost(scorer)
-    everyone = np.arange(len(getattr(scorer, "classes_", ())))
-    if isinstance(scorer, FORESTS):
-        share = 1.0 / len(scorer.estimators_)
-        return [(_votes(tree.tree_, share), everyone) for tree in scorer.estimators_]
-    if isinstance(scorer, DecisionTreeClassifier):
-        return [(_votes(scorer.tree_, 1.0), everyone)]
-    rounds = _rounds(scorer)
-    if rounds is None:
+    if not isinstance(scorer, RejoBoost) or scorer.trees_.splits_by_category:
         return None
-    first = 1 if len(rounds[0]) == 1 else 0
-    return [(tree, np.array([k + first])) for step in rounds for k, tree in enumerate(step)]
-
-
-def in_single_precision(parts: Insides) -> bool:
-    """Return whether the trees see cases in single precision."""
-    inner = getattr(parts.scorer, "estimator_", parts.scorer)
-    return not isinstance(inner, HistGradientBoostingClassifier)
-
-
-def _rounds(booster: Any) -> list[list[SplitTree]] | None:
-    """Trees of each round of a booster of scikit-learn, one for each score, if it is one."""
-    if isinstance(booster, HistGradientBoostingClassifier):
-        rounds = booster._predictors
-        if any((tree.nodes["is_categorical"] != 0).any() for step in rounds for tree in step):
-            return None
-        return [[_hist_tree(tree.nodes) for tree in step] for step in rounds]
-    if isinstance(booster, GradientBoostingClassifier) and booster.init is None:
-        rate = booster.learning_rate
-        return [
-            [_sklearn_tree(tree.tree_, rate * tree.tree_.value[:, 0]) for tree in step]
-            for step in booster.estimators_
-        ]
-    return None
-
-
-def _trees_of_replicas(scorer: ReplicationClassifier) -> list[tuple[SplitTree, Indices]] | None:
-    """The same of a booster of replicas: each boundary has the trees at its own marks.
-
-    What lies above a boundary counts for all classes there, so that the difference between two
-    neighbours is the score of the boundary between them.
-    """
-    rounds = None if scorer.transformer_ is not None else _rounds(scorer.estimator_)
-    if rounds is None:
-        return None
-    marks = scorer._marks
-    p, K = scorer.estimator_.n_features_in_ - marks.shape[1], len(scorer.classes_)
-    each = len(marks) // (K - 1)  # boundaries between two classes
-    return [
-        (with_known(step[0], p, mark), np.arange(q // each + 1, K))
-        for q, mark in enumerate(marks)
-        for step in rounds
-    ]
-
-
-def _trees_of_boost(scorer: RejoBoost) -> list[tuple[SplitTree, Indices]] | None:
-    """The same of a RejoBoost; ``None`` if it splits by sets of categories."""
     trees, K = scorer.trees_, len(scorer.classes_)
-    if trees.splits_by_category:
-        return None
     if scorer.form_ == "posteriors":
         first = 1 if K == 2 else 0
         of = trees.target.tolist()
@@ -252,34 +180,3 @@ def booster_pulls(parts: Insides, Z: Any, n_classes: int) -> Floats | None:
     K = 1 if n_classes == 2 else n_classes
     by_class = np.asarray(found, dtype=np.float64).reshape(len(Z), K, -1)
     return by_class.transpose(0, 2, 1)[:, :-1]
-
-
-def _hist_tree(nodes: NDArray[Any]) -> SplitTree:
-    leaf = nodes["is_leaf"] != 0
-    return SplitTree(
-        feature=np.where(leaf, -1, nodes["feature_idx"]).astype(np.intp),
-        threshold=nodes["num_threshold"].astype(np.float64),
-        missing_left=nodes["missing_go_to_left"] != 0,
-        left=nodes["left"].astype(np.intp),
-        right=nodes["right"].astype(np.intp),
-        value=nodes["value"].astype(np.float64)[:, None],
-        weight=nodes["count"].astype(np.float64),
-    )
-
-
-def _votes(tree: Any, share: float) -> SplitTree:
-    votes = tree.value[:, 0]
-    return _sklearn_tree(tree, share * votes / votes.sum(axis=1, keepdims=True))
-
-
-def _sklearn_tree(tree: Any, value: Floats) -> SplitTree:
-    leaf = tree.children_left < 0
-    return SplitTree(
-        feature=np.where(leaf, -1, tree.feature).astype(np.intp),
-        threshold=tree.threshold.astype(np.float64),
-        missing_left=np.asarray(tree.missing_go_to_left) != 0,
-        left=tree.children_left.astype(np.intp),
-        right=tree.children_right.astype(np.intp),
-        value=value,
-        weight=tree.weighted_n_node_samples.astype(np.float64),
-    )

@@ -7,12 +7,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -26,12 +21,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
 
 import rejo
 from benchmarks.shapley import exact_shapley
 from rejo import ThresholdRejectClassifier
-from rejo.estimators.reasons import WhyError, doubtful_features, pulls, why
+from rejo.explain import WhyError, doubtful_features, pulls, why
 from rejo.tables import TableEncoder
 from rejo.typical import Typical
 
@@ -62,10 +56,7 @@ LEARNERS = {
     "logistic": LogisticRegression(),
     "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
     "hist": HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=6, random_state=0),
-    "boosting": GradientBoostingClassifier(n_estimators=60, random_state=0),
     "forest": RandomForestClassifier(60, min_samples_leaf=3, random_state=0),
-    "extra": ExtraTreesClassifier(60, min_samples_leaf=3, random_state=0),
-    "tree": DecisionTreeClassifier(max_depth=6, random_state=0),
     "svm": SVC(),
     "mlp": MLPClassifier((8,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=0),
     "blend": rejo.BlendClassifier(
@@ -76,7 +67,10 @@ LEARNERS = {
     ),
 }
 WAYS = dict.fromkeys(("logistic", "scaled"), "linear")
-WAYS |= dict.fromkeys(("hist", "boosting", "forest", "extra", "tree", "replication"), "trees")
+WAYS |= {"boost": "trees", "rejo linear": "linear"}
+BOOST = rejo.RejoBoost(
+    boundaries="posteriors", n_estimators=30, class_order=ORDER, random_state=0, n_jobs=1
+)
 MODELS = {
     **{name: ThresholdRejectClassifier(learner) for name, learner in LEARNERS.items()},
     "isotonic": ThresholdRejectClassifier(SVC(), calibration="isotonic"),
@@ -88,6 +82,7 @@ MODELS = {
         HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=6, random_state=0),
         class_order=ORDER,
     ),
+    "boost": BOOST,
     "pair": rejo.baselines.TwoClassifierReject(LogisticRegression(), class_order=ORDER),
 }
 
@@ -101,7 +96,7 @@ def test_known_pulls(name):
     assert (to_bad[0, [1, 2, 3]] * [1, -1, -1] > 0).all()  # much debt; old and an owner
     assert (to_bad[1, [1, 2, 3]] * [-1, 1, 1] > 0).all()  # little debt; young and a tenant
     assert (np.abs(found.values[:, 0]) < 0.3 * np.abs(found.values[:, 1])).all()  # the desk
-    assert found.way == WAYS.get(name, "linear" if name == "rejo linear" else "replacement")
+    assert found.way == WAYS.get(name, "replacement")
 
 
 def test_words():
@@ -134,13 +129,17 @@ def test_linear_pulls_are_exact_shapley_values_in_units_of_the_log_odds():
 
 
 @pytest.mark.parametrize(
-    "learner", [LogisticRegression(), HistGradientBoostingClassifier(max_iter=15, random_state=0)]
+    "model",
+    [
+        ThresholdRejectClassifier(LogisticRegression()),
+        rejo.RejoBoost(n_estimators=15, random_state=0, n_jobs=1),
+    ],
 )
-def test_three_classes_are_compared_in_pairs(learner):
+def test_three_classes_are_compared_in_pairs(model):
     rng = np.random.default_rng(2)
     Z = rng.normal(size=(400, 3))
     y = np.array(["c", "a", "b"])[np.argmax(Z + rng.normal(size=Z.shape) * 0.3, axis=1)]
-    model = ThresholdRejectClassifier(learner).fit(Z, y)
+    model = clone(model).fit(Z, y)
     found = pulls(model, Z, background=Z)
     odds = model.predict_proba(Z[found.rows])
     rows = np.arange(len(odds))
@@ -159,10 +158,17 @@ def test_the_other_order_of_classes_turns_the_pulls():
         for order in (ORDER, ORDER[::-1])
     )
     np.testing.assert_allclose(one.values, -other.values, rtol=1e-3, atol=1e-3)
-    trees = ThresholdRejectClassifier(RandomForestClassifier(9, random_state=0), class_order=ORDER)
-    one = pulls(trees.fit(Z, y), Z, rows=range(5)).values
-    other = pulls(trees.set_params(class_order=ORDER[::-1]).fit(Z, y), Z, rows=range(5)).values
-    np.testing.assert_allclose(one, -other)
+    forest = RandomForestClassifier(9, random_state=0)
+    one, other = (
+        pulls(
+            ThresholdRejectClassifier(forest, class_order=order).fit(Z, y),
+            Z,
+            background=Z,
+            rows=range(5),
+        )
+        for order in (ORDER, ORDER[::-1])
+    )
+    np.testing.assert_allclose(one.values, -other.values)
 
 
 def test_review_has_a_column_for_ambiguous_cases():
@@ -190,7 +196,7 @@ def test_no_case_in_doubt():
 
 def test_trees_need_no_background_and_others_say_so():
     Z = X[["debt", "age"]].to_numpy()
-    assert pulls(ThresholdRejectClassifier().fit(Z, Y), Z, rows=[0]).way == "trees"
+    assert pulls(clone(BOOST).fit(Z, Y), Z, rows=[0]).way == "trees"
     with pytest.raises(WhyError, match="background") as caught:
         why(ThresholdRejectClassifier(SVC()).fit(Z, Y), Z)
     assert caught.value.parameter == "background"
@@ -209,7 +215,7 @@ def test_rows_must_be_positions(rows):
 def test_top_must_be_positive(top):
     Z = X[["debt", "age"]].to_numpy()
     with pytest.raises(WhyError, match="top="):
-        why(ThresholdRejectClassifier().fit(Z, Y), Z, rows=[0], top=top)
+        why(clone(BOOST).fit(Z, Y), Z, rows=[0], top=top)
 
 
 def test_a_precomputed_kernel_has_no_features():
@@ -348,47 +354,39 @@ def test_searches_calibrations_and_words_of_a_text():
     assert "full 0." in found["towards_upper"][0]
 
 
-def test_missing_values_reach_trees():
+def test_missing_values_are_said():
     gaps = X[["debt", "age"]].to_numpy(dtype=float)
     gaps[::5, 0] = np.nan
-    for learner in (None, RandomForestClassifier(9, random_state=0)):
-        model = ThresholdRejectClassifier(learner).fit(gaps, Y)
-        assert "missing" in why(model, gaps, rows=[0])["why"][0]
+    for model in (clone(BOOST), ThresholdRejectClassifier(), rejo.ReplicationClassifier()):
+        found = why(model.fit(gaps, Y), gaps, background=gaps, rows=range(0, 100, 5))
+        assert found["why"].str.contains("missing").sum() > 5
 
 
-def test_large_forests_walk(monkeypatch):
+def test_large_trees_are_walked(monkeypatch):
     Z = X[["debt", "age"]].to_numpy()
-    model = ThresholdRejectClassifier(RandomForestClassifier(9, random_state=0)).fit(Z, Y)
+    model = clone(BOOST).fit(Z, Y)
     exact = pulls(model, Z, rows=range(50)).values
-    monkeypatch.setattr("rejo.estimators.reasons.MOST_STEPS", 10)
+    monkeypatch.setattr("rejo.explain.reasons.MOST_STEPS", 10)
     walked = pulls(model, Z, rows=range(50)).values
     assert not np.allclose(exact, walked)
     np.testing.assert_allclose(exact.sum(axis=1), walked.sum(axis=1), atol=1e-9)
 
 
 @pytest.mark.parametrize("reject_cost", [0.2, None])
-@pytest.mark.parametrize(
-    "booster",
-    [
-        HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=8, random_state=0),
-        GradientBoostingClassifier(n_estimators=30, random_state=0),
-    ],
-)
-def test_boosters_of_replicas_explain_each_boundary(booster, reject_cost):
+@pytest.mark.parametrize("form", ["parallel", "replicas"])
+def test_trees_explain_each_boundary(form, reject_cost):
     rng = np.random.default_rng(5)
     Z = rng.normal(size=(300, 3)).astype(np.float32).astype(np.float64)
     y = np.digitize(Z[:, 0] + Z[:, 1] * Z[:, 2] + 0.3 * rng.normal(size=300), [-0.5, 0.7])
-    model = rejo.ReplicationClassifier(booster, reject_cost=reject_cost).fit(Z, y)
+    model = rejo.RejoBoost(
+        boundaries=form, n_estimators=20, reject_cost=reject_cost, random_state=0, n_jobs=1
+    ).fit(Z, y)
     found = pulls(model, Z, rows=range(100))
-    assert found.way == "trees"
     edges = model.boundary_scores(Z[:100])
     middles = edges if reject_cost is None else edges[:, ::2] + edges[:, 1::2]
     rest = middles[np.arange(100), found.lower] - found.values.sum(axis=1)
-    same = np.concatenate(
-        [np.isclose(some, np.median(some)) for some in (rest[found.lower == k] for k in (0, 1))]
-    )
-    # Without constraints a few boundaries cross, and are sorted.
-    assert same.mean() >= (0.9 if isinstance(booster, GradientBoostingClassifier) else 1.0)
+    for k in (0, 1):
+        np.testing.assert_allclose(rest[found.lower == k], rest[found.lower == k][0], atol=1e-6)
 
 
 @pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
@@ -448,12 +446,12 @@ def test_doubtful_features_of_cases_that_were_reviewed():
 # ---- what a model remembers ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["logistic", "svm", "hist", "blend", "rejo svm"])
+@pytest.mark.parametrize("name", ["logistic", "svm", "hist", "boost", "blend", "rejo svm"])
 def test_a_search_remembers_what_is_typical(name, tmp_path):
     pytest.importorskip("skops")
     estimator = make_pipeline(TableEncoder(), clone(MODELS[name]))
     model = rejo.RejectClassifierCV(estimator, review_budget=0.2, cv=3).fit(X, Y)
-    assert (model.typical_ is None) == (name == "hist")  # trees need nothing
+    assert (model.typical_ is None) == (name == "boost")  # its trees need nothing
     frame = why(model, X)
     assert len(frame) == (model.review(X)["reason"] == "ambiguous").sum() > 0
     assert model.review(X, why=3)["why"].dropna().tolist() == frame["why"].tolist()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rejo.estimators.matrices import at_edges, edges_of
+from rejo.distributed.out_of_core import at_edges, edges_of
 
 
 def columns(n, seed):
