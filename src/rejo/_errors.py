@@ -39,9 +39,7 @@ def number(name: str, value: Any, low: float, high: float = inf) -> float:
     """Return a finite number between two limits, inclusive."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    if not (low <= float(value) <= high and isfinite(value)):
-        limits = f"between {low:g} and {high:g}" if isfinite(high) else f"at least {low:g}"
-        raise ValueError(f"{name} must be {limits}, got {value!r}")
+    _check_limits(name, value, low, high)
     return float(value)
 
 
@@ -49,7 +47,14 @@ def integer(name: str, value: Any, low: int, high: float = inf) -> int:
     """Return an integer between two limits, inclusive."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
-    return int(number(name, int(value), low, high))
+    _check_limits(name, value, low, high)
+    return int(value)
+
+
+def _check_limits(name: str, value: Any, low: float, high: float) -> None:
+    if not (low <= value <= high and value != inf):
+        limits = f"between {low:g} and {high:g}" if isfinite(high) else f"at least {low:g}"
+        raise ValueError(f"{name} must be {limits}, got {value!r:.40}")
 
 
 def choice(name: str, value: Any, options: Iterable[Any]) -> Any:

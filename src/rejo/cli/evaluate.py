@@ -128,7 +128,7 @@ def evaluate(arguments: argparse.Namespace) -> Evaluation:
     many = is_many(arguments)
     check_apart(arguments.model, arguments.data, arguments.report)
     if many and arguments.report is not None:
-        raise CommandError("a report is written for one table: name one file, without --dask")
+        raise CommandError("the page of --report is about one table: name one file, without --dask")
     opened = open_model(arguments)
     columns = label_columns(arguments, opened)
     cases = (decided_files if many else decided_table)(arguments, opened, columns)

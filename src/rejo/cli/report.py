@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
+from rejo.cli._files import CommandError, is_many
 from rejo.cli._reporting import check_report
 from rejo.cli.evaluate import add_cases, evaluate, write_page
 
@@ -28,6 +29,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, decide, write."""
     arguments.dask = None
     check_report(arguments, "--output")
+    if is_many(arguments):
+        raise CommandError("a report is about one table: name one file")
     found = evaluate(arguments)
     write_page(arguments, found)
     print(f"Report: {arguments.report}")
