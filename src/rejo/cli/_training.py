@@ -75,6 +75,7 @@ def _fitted(
 
     With ``--novelty``, a share of ordinary cases may go to review as unlike the training cases.
     """
+    from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
     from rejo.baselines import NoveltyReject
@@ -90,7 +91,7 @@ def _fitted(
     if arguments.novelty is not None:
         learner = NoveltyReject(learner, review_share=arguments.novelty, random_state=seed)
     model = RejectClassifierCV(
-        Pipeline([("prepare", encoder), ("model", learner)]), **target, cv=FOLDS,
+        Pipeline([("prepare", clone(encoder)), ("model", learner)]), **target, cv=FOLDS,
         class_order=cases.classes, ordered=cases.ordered, reject_label=review_label(cases.classes),
         random_state=seed, n_jobs=jobs, verbose=True,
     )  # fmt: skip
