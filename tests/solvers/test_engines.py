@@ -55,7 +55,7 @@ def optimality(K, labels, caps, solution, h=1.0):
         (150, 20, 4, Kernel("poly", 0.1, 3, 1.0), "gram"),
         (900, 2, 3, Kernel("rbf", 0.1), "factor"),
         (700, 5, 2, Kernel("linear"), "factor"),
-        (300, 20, 2, Kernel("rbf", 0.05), "rows"),
+        (300, 20, 2, Kernel("rbf", 0.05), "blocks"),
     ],
 )
 def test_every_instruction_set_solves(name, n, n_features, n_classes, kernel, engine):
@@ -64,7 +64,7 @@ def test_every_instruction_set_solves(name, n, n_features, n_classes, kernel, en
     best = svm._svm.architectures()[0]
     try:
         svm._svm.use(name)
-        problem = svm.Problem(X, kernel, 1e-3 if engine == "rows" else 200.0)
+        problem = svm.Problem(X, kernel, 1e-3 if engine == "blocks" else 200.0)
         assert problem._engine(labels, caps, 1e-3)[0] == engine
         solution = problem.solve(labels, caps, tol=1e-3)
     finally:

@@ -96,6 +96,7 @@ class KernelMachine(ParallelBoundaries):
         "_basis": maybe(either(floats("m", "p"), sparse_rows("m", "p"), indices("m", below="p"))),
     }
     _training_rows = ("support_vectors_", "_basis")
+    _n_threads = 1  # for kernel values
 
     @property
     def coef_(self) -> Floats:
@@ -223,7 +224,7 @@ class KernelMachine(ParallelBoundaries):
             return X[:, self._basis] @ self._coef
         if not callable(self.kernel):
             kernel = Kernel(self.kernel, self._gamma, int(self.degree), float(self.coef0))
-            return evaluate(X, self._basis, self._coef, kernel)
+            return evaluate(X, self._basis, self._coef, kernel, self._n_threads)
         g, step = np.empty(X.shape[0]), 1 + CHUNK // (1 + len(self._coef))
         for start in range(0, len(g), step):
             rows = X[start : start + step]

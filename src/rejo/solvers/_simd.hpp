@@ -97,6 +97,23 @@ inline vd exp(vd x) {
   return (vd)((vl)p + ((vl)k << 52));  // times 2^n: n sits in the low bits of k
 }
 
+// The same in single precision; below -87 it stays at 2e-38.
+inline vf exp(vf x) {
+  x = max(x, splat(-87.0f));
+  const float shift = 12582912.0f;  // 1.5 * 2^23
+  const vf k = x * 1.44269504f + shift;
+  const vf n = k - shift;
+  const vf r = x - n * 0.693359375f + n * 2.12194440e-4f;
+  vf p = splat(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  return (vf)((vi)p + ((vi)k << 23));
+}
+
 inline double dot(const double* a, const double* b, std::size_t n) {  // any alignment
   vd s0{}, s1{};
   std::size_t i = 0;

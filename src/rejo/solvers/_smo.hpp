@@ -132,8 +132,8 @@ void gradient(const Dual& dual, Rows& rows, double* f, Watch& watch) {
   for (std::size_t i = 0; i < dual.n; ++i) {
     const double B = dual.weight(i);
     if (B == 0) continue;
-    watch.check(rows.cost() * static_cast<double>(dual.stride));
-    axpy(B, rows.peek(i), f, dual.stride);
+    watch.check(static_cast<double>(dual.stride));
+    axpy(B, rows.row(i), f, dual.stride);
   }
 }
 
@@ -225,7 +225,7 @@ class Smo {
     Count next_newton = std::min<Count>(40, static_cast<Count>(dual_.n));
     double smo_flops = 0, newton_flops = 0;
     const double pass =
-        static_cast<double>(stride_) * (1.0 + rows_.cost() + 5.0 * static_cast<double>(dual_.Q));
+        static_cast<double>(stride_) * (2.0 + 5.0 * static_cast<double>(dual_.Q));
     int resyncs = 0;
     T di = 0;
     std::size_t i = 0, j = 0;
@@ -426,7 +426,7 @@ class Smo {
       const T* row = rows_.row(k % stride_);
       const T t = static_cast<T>(d);
       for (std::size_t s = 0; s < stride_; s += N) store(&f_[s], load(&f_[s]) + t * load(row + s));
-      flops += static_cast<double>(stride_) * rows_.cost();
+      flops += static_cast<double>(stride_);
     }
     return flops;
   }
