@@ -130,7 +130,8 @@ class BuildExtension(build_ext):
         if not enabled("REJO_SANITIZE"):
             return compile_args, ["-pthread"]
         # Line numbers, and no places of variables, which take as long as the code itself.
-        return [*compile_args, *SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"], [*SANITIZERS, "-pthread"]
+        compile_args += [*SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"]
+        return compile_args, [*SANITIZERS, "-pthread"]
 
     def clang_cl_flags(self):
         """Put clang-cl in the place of cl: it has vector extensions, and takes the same words."""

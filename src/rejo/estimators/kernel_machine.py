@@ -96,7 +96,6 @@ class KernelMachine(ParallelBoundaries):
         "_basis": maybe(either(floats("m", "p"), sparse_rows("m", "p"), indices("m", below="p"))),
     }
     _training_rows = ("support_vectors_", "_basis")
-    _n_threads = 1  # for kernel values
 
     @property
     def coef_(self) -> Floats:
@@ -211,6 +210,11 @@ class KernelMachine(ParallelBoundaries):
             self._basis = basis if rows is None else rows[basis]
         elif self.kernel != "linear":
             self._basis = training.points[basis]
+
+    @property
+    def _n_threads(self) -> int:
+        """Threads for kernel values."""
+        return 1
 
     def _function(self, X: Any) -> Floats:
         X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")

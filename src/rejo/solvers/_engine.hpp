@@ -11,14 +11,17 @@ class Implementation final : public Engine {
  public:
   const char* name() const override { return REJO_NAME; }
 
-  void gram(const Kernel& kernel, const Points<float>& points, float* K, std::size_t threads, Watch& watch) const override {
+  void gram(const Kernel& kernel, const Points<float>& points, float* K, std::size_t threads,
+            Watch& watch) const override {
     REJO_ARCH::gram(kernel, points, K, padded(points.n), threads, watch);
   }
-  void gram(const Kernel& kernel, const Points<double>& points, double* K, std::size_t threads, Watch& watch) const override {
+  void gram(const Kernel& kernel, const Points<double>& points, double* K, std::size_t threads,
+            Watch& watch) const override {
     REJO_ARCH::gram(kernel, points, K, padded(points.n), threads, watch);
   }
-  void evaluate(const Kernel& kernel, const Points<double>& basis, const double* coef, const Points<double>& at,
-                double* g, std::size_t threads, Watch& watch) const override {
+  void evaluate(const Kernel& kernel, const Points<double>& basis, const double* coef,
+                const Points<double>& at, double* g, std::size_t threads,
+                Watch& watch) const override {
     REJO_ARCH::evaluate(kernel, basis, coef, at, g, threads, watch);
   }
 
@@ -50,12 +53,14 @@ class Implementation final : public Engine {
     return progress;
   }
 
-  Progress solve_blocks(Dual& dual, const Kernel& kernel, const Points<float>& points, std::size_t threads,
-                        double tol, Count max_iter, Watch& watch) const override {
+  Progress solve_blocks(Dual& dual, const Kernel& kernel, const Points<float>& points,
+                        std::size_t threads, double tol, Count max_iter,
+                        Watch& watch) const override {
     return blocks(dual, KernelSource<float>{kernel, points, threads}, kBlock, tol, max_iter, watch);
   }
-  Progress solve_blocks(Dual& dual, const Kernel& kernel, const Points<double>& points, std::size_t threads,
-                        double tol, Count max_iter, Watch& watch) const override {
+  Progress solve_blocks(Dual& dual, const Kernel& kernel, const Points<double>& points,
+                        std::size_t threads, double tol, Count max_iter,
+                        Watch& watch) const override {
     return blocks(dual, KernelSource<double>{kernel, points, threads}, kBlock, tol, max_iter, watch);
   }
 

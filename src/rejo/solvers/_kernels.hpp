@@ -53,7 +53,8 @@ template <class T, std::size_t Tall>
 inline void strips(const Kernel& kernel, const T* x, const Points<T>& y, std::size_t begin,
                    std::size_t end, T* out, std::size_t ld) {
   typedef typename Simd<T>::V V;
-  constexpr std::size_t kWide = 2, kStep = kWide * Simd<T>::N;
+  constexpr std::size_t kWide = std::min<std::size_t>(Tall > 1 ? 2 : 4, kTile / Simd<T>::N);
+  constexpr std::size_t kStep = kWide * Simd<T>::N;
   V K[Tall][kWide];
   for (std::size_t j = begin; j < end; j += kStep) {
     if (kernel.name == KernelName::rbf)
@@ -83,16 +84,13 @@ template <class T>
 class Values {
  public:
   Values(const Kernel& kernel, const Points<T>& from, const Points<T>& to)
-      : kernel_(kernel), from_(from), to_(to), x_(kTall * from.p), wide_(to.csr ? to.p : 0) {}
+      : kernel_(kernel), from_(from), to_(to), x_(kTall * from.p), wide_(to.csr ? kTall * to.p : 0) {}
 
-  // out (Tall, ld)[r][j - begin] = k(from_{who[r]}, to_j) for j in [begin, end), multiples of 2 kD or
-  // of kTile
+  // out (Tall, ld)[r][j - begin] = k(from_{who[r]}, to_j) for j in [begin, end): whole tiles, or for
+  // one row in double four vectors
   template <std::size_t Tall>
   void rows(const std::size_t* who, std::size_t begin, std::size_t end, T* out, std::size_t ld) {
-    if (to_.csr) {
-      for (std::size_t r = 0; r < Tall; ++r) sparse_row(who[r], begin, end, out + r * ld);
-      return;
-    }
+    if (to_.csr) return sparse_rows<Tall>(who, begin, end, out, ld);
     for (std::size_t r = 0; r < Tall; ++r)
       for (std::size_t k = 0; k < from_.p; ++k)
         x_[k * Tall + r] = from_.rows ? static_cast<T>(from_.rows[who[r] * from_.p + k])
@@ -102,51 +100,58 @@ class Values {
   void row(std::size_t i, std::size_t begin, std::size_t end, T* out) { rows<1>(&i, begin, end, out, 0); }
 
  private:
-  // Sparse: scatter x once, then one dot product a row.
-  void sparse_row(std::size_t i, std::size_t begin, std::size_t end, T* out) {
+  // Sparse: the rows of `from` side by side, so that each entry of a row of `to` serves them all.
+  template <std::size_t Tall>
+  void sparse_rows(const std::size_t* who, std::size_t begin, std::size_t end, T* out, std::size_t ld) {
     const Csr &from = *from_.csr, &to = *to_.csr;
-    const std::int64_t first = from.indptr[i], last = from.indptr[i + 1];
-    for (std::int64_t k = first; k < last; ++k) wide_[from.indices[k]] += from.values[k];
+    for (std::size_t r = 0; r < Tall; ++r)
+      for (std::int64_t k = from.indptr[who[r]]; k < from.indptr[who[r] + 1]; ++k)
+        wide_[static_cast<std::size_t>(from.indices[k]) * Tall + r] += from.values[k];
     for (std::size_t j = begin; j < end; ++j) {
-      double s = 0;
-      if (j < to_.n) {
-        for (std::int64_t k = to.indptr[j]; k < to.indptr[j + 1]; ++k)
-          s += to.values[k] * wide_[to.indices[k]];
-        if (kernel_.name == KernelName::rbf)
-          s = std::max(0.0, from.squared_norms[i] + to.squared_norms[j] - 2 * s);
+      double sums[Tall] = {};
+      for (std::int64_t k = j < to_.n ? to.indptr[j] : 0; k < (j < to_.n ? to.indptr[j + 1] : 0); ++k) {
+        const double* x = &wide_[static_cast<std::size_t>(to.indices[k]) * Tall];
+        for (std::size_t r = 0; r < Tall; ++r) sums[r] += to.values[k] * x[r];
       }
-      out[j - begin] = static_cast<T>(s);
+      for (std::size_t r = 0; r < Tall; ++r) {
+        if (kernel_.name == KernelName::rbf && j < to_.n)
+          sums[r] = std::max(0.0, from.squared_norms[who[r]] + to.squared_norms[j] - 2 * sums[r]);
+        out[r * ld + (j - begin)] = static_cast<T>(sums[r]);
+      }
     }
-    for (std::int64_t k = first; k < last; ++k) wide_[from.indices[k]] = 0;
-    for (std::size_t j = 0; j < end - begin; j += Simd<T>::N)
-      store(out + j, transform<T>(kernel_, load(out + j)));
+    for (std::size_t r = 0; r < Tall; ++r) {
+      for (std::int64_t k = from.indptr[who[r]]; k < from.indptr[who[r] + 1]; ++k)
+        wide_[static_cast<std::size_t>(from.indices[k]) * Tall + r] = 0;
+      for (T* at = out + r * ld; at < out + r * ld + (end - begin); at += Simd<T>::N)
+        store(at, transform<T>(kernel_, load(at)));
+    }
   }
 
   const Kernel& kernel_;
   const Points<T>&from_, &to_;
   std::vector<T> x_;
-  std::vector<double> wide_;
+  std::vector<double> wide_;  // (p, Tall)
 };
 
 // The Gram matrix (n, ld), ld >= padded(n): the upper triangle, then its mirror, in blocks.
 template <class T>
 void gram(const Kernel& kernel, const Points<T>& points, T* K, std::size_t ld, std::size_t threads,
           Watch& watch) {
-  constexpr std::size_t kBlock = 64;
   const std::size_t n = points.n, width = padded(n);
-  const auto block = [&](std::size_t top, std::size_t bottom) {
-    Values<T> values(kernel, points, points);
-    const std::size_t left = top / kTile * kTile;
-    in_groups(top, bottom, [&](auto tall, std::size_t i, const std::size_t* who) {
-      values.template rows<tall>(who, left, width, K + i * ld + left, ld);
+  const double cost = static_cast<double>(width) * points.cost();
+  const std::size_t most = std::min(n / 8, static_cast<std::size_t>(kAtOnce / cost));
+  const std::size_t batch = threads * padded(std::max<std::size_t>(most, 1));
+  for (std::size_t first = 0; first < n; first += batch) {
+    share(threads, first, std::min(n, first + batch), kTile, [&](std::size_t top, std::size_t bottom) {
+      Values<T> values(kernel, points, points);
+      in_groups(top, bottom, [&](auto tall, std::size_t i, const std::size_t* who) {
+        values.template rows<tall>(who, top, width, K + i * ld + top, ld);
+      });
+      for (std::size_t j = bottom; j < n; j += kTile)
+        for (std::size_t b = j; b < std::min(n, j + kTile); ++b)
+          for (std::size_t i = top; i < bottom; ++i) K[b * ld + i] = K[i * ld + b];
     });
-    for (std::size_t j = bottom; j < n; j += kTile)
-      for (std::size_t b = j; b < std::min(n, j + kTile); ++b)
-        for (std::size_t i = top; i < bottom; ++i) K[b * ld + i] = K[i * ld + b];
-  };
-  for (std::size_t top = 0; top < n; top += threads * kBlock) {
-    watch.check(static_cast<double>(threads * kBlock * (n - top) * (points.p + 8)));
-    share(threads, top, std::min(n, top + threads * kBlock), kTile, block);
+    watch.check(cost * static_cast<double>(std::min(n - first, batch)));
   }
 }
 
@@ -155,7 +160,7 @@ template <class T>
 void add(const Kernel& kernel, const Points<T>& points, const std::vector<std::size_t>& chosen,
          const std::vector<double>& coef, double* f, std::size_t threads, Watch& watch) {
   constexpr std::size_t kChunk = 16 * kTile;
-  const double cost = static_cast<double>(padded(points.n) * (points.p + 8));
+  const double cost = static_cast<double>(padded(points.n)) * points.cost();
   const std::size_t most = kTall + static_cast<std::size_t>(kAtOnce * static_cast<double>(threads) / cost);
   for (std::size_t start = 0; start < chosen.size(); start += most) {
     const std::size_t stop = std::min(chosen.size(), start + most);
@@ -168,7 +173,8 @@ void add(const Kernel& kernel, const Points<T>& points, const std::vector<std::s
           values.template rows<tall>(&chosen[a], base, last, K.data(), kChunk);
           for (std::size_t j = base; j < last; ++j) {
             double s = f[j];
-            for (std::size_t r = 0; r < tall; ++r) s += coef[a + r] * static_cast<double>(K[r * kChunk + (j - base)]);
+            for (std::size_t r = 0; r < tall; ++r)
+              s += coef[a + r] * static_cast<double>(K[r * kChunk + (j - base)]);
             f[j] = s;
           }
         });
@@ -185,7 +191,7 @@ inline void evaluate(const Kernel& kernel, const Points<double>& basis, const do
   const std::size_t m = padded(basis.n);
   Buffer<double> weight(m);
   std::copy(coef, coef + basis.n, weight.data());
-  const double cost = static_cast<double>(m * (basis.p + 8));
+  const double cost = static_cast<double>(m + 1) * basis.cost();
   const std::size_t most = threads * (kTall + static_cast<std::size_t>(kAtOnce / cost));
   for (std::size_t start = 0; start < at.n; start += most) {
     const std::size_t stop = std::min(at.n, start + most);

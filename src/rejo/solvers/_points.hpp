@@ -48,6 +48,11 @@ struct Points {
   T* at(std::size_t i) { return tiles.data() + i / kTile * kTile * p + i % kTile; }
   const T* at(std::size_t i) const { return tiles.data() + i / kTile * kTile * p + i % kTile; }
 
+  // Operations for a kernel value with one of the points, about.
+  double cost() const {
+    return 8.0 + static_cast<double>(csr ? csr->values.size() / std::max<std::size_t>(n, 1) : p);
+  }
+
   Points part(const std::vector<std::size_t>& chosen) const {
     if (csr) return part_of_rows(chosen);
     Points out(chosen.size(), p);
@@ -58,19 +63,20 @@ struct Points {
 
  private:
   Points part_of_rows(const std::vector<std::size_t>& chosen) const {
-    auto rows_of = std::make_shared<Csr>();
-    rows_of->indptr.push_back(0);
+    auto made = std::make_shared<Csr>();
+    made->indptr.push_back(0);
     for (const std::size_t i : chosen) {
-      const auto first = csr->indptr[i], last = csr->indptr[i + 1];
-      rows_of->values.insert(rows_of->values.end(), csr->values.begin() + first, csr->values.begin() + last);
-      rows_of->indices.insert(rows_of->indices.end(), csr->indices.begin() + first, csr->indices.begin() + last);
-      rows_of->indptr.push_back(static_cast<std::int64_t>(rows_of->values.size()));
-      rows_of->squared_norms.push_back(csr->squared_norms[i]);
+      for (std::int64_t k = csr->indptr[i]; k < csr->indptr[i + 1]; ++k) {
+        made->values.push_back(csr->values[k]);
+        made->indices.push_back(csr->indices[k]);
+      }
+      made->indptr.push_back(static_cast<std::int64_t>(made->values.size()));
+      made->squared_norms.push_back(csr->squared_norms[i]);
     }
     Points out;
     out.n = chosen.size();
     out.p = p;
-    out.csr = rows_of;
+    out.csr = made;
     return out;
   }
 };

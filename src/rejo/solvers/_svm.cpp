@@ -171,6 +171,11 @@ static Points<T> sparse_points(std::shared_ptr<const Csr> rows, std::size_t p) {
   return points;
 }
 
+static std::size_t some_threads(std::size_t asked) {
+  require(asked > 0, "there must be a thread");
+  return std::min<std::size_t>(asked, 256);
+}
+
 // Calls from several threads come one after the other: what is prepared once belongs to all.
 class Problem {
  public:
@@ -199,8 +204,7 @@ class Problem {
   }
 
   void use_threads(std::size_t threads) {
-    require(threads > 0, "there must be a thread");
-    in_turn([&](Watch&) { threads_ = threads; });
+    in_turn([&](Watch&) { threads_ = some_threads(threads); });
   }
 
   py::tuple solve_gram(bool single, const Doubles& labels, const Doubles& caps, py::object u,
@@ -209,7 +213,7 @@ class Problem {
     Progress progress;
     Outcome outcome;
     in_turn([&](Watch& watch) {
-      if (single) {
+      if (single && near()) {
         ready(single_, single_points_, watch);
         progress = chosen->solve_gram(dual, single_.data(), tol, max_iter, watch);
       } else {
@@ -219,21 +223,6 @@ class Problem {
       outcome = conclude(dual, 0);
     });
     return answer(dual, progress, outcome);
-  }
-
-  // Whether points in single precision tell distances well: they are not far from their mean.
-  bool fits_single() {
-    bool good = true;
-    in_turn([&](Watch&) {
-      if (source_ != Source::dense || kernel_.name != KernelName::rbf) return;
-      const Points<float>& all = points(single_points_);
-      for (std::size_t i = 0; i < n_; ++i) {
-        double norm = 0;
-        for (std::size_t k = 0; k < p_; ++k) norm += std::pow(all.at(i)[k * kTile], 2.0);
-        good &= kernel_.gamma * norm <= kFarthest;
-      }
-    });
-    return good;
   }
 
   // Prepares K ~ Z Z' with residuals below eps; False where that needs a rank above max_rank.
@@ -302,10 +291,13 @@ class Problem {
     Progress progress;
     Outcome outcome;
     in_turn([&](Watch& watch) {
-      if (single)
-        progress = chosen->solve_blocks(dual, kernel_, points(single_points_), threads_, tol, max_iter, watch);
+      const auto solve = [&](const auto& all) {
+        progress = chosen->solve_blocks(dual, kernel_, all, threads_, tol, max_iter, watch);
+      };
+      if (single && near())
+        solve(points(single_points_));
       else
-        progress = chosen->solve_blocks(dual, kernel_, points(double_points_), threads_, tol, max_iter, watch);
+        solve(points(double_points_));
       outcome = conclude(dual, 0);
     });
     return answer(dual, progress, outcome);
@@ -329,6 +321,22 @@ class Problem {
     if (made.n == 0)
       made = csr_ ? sparse_points<T>(csr_, p_) : dense_points<T>(x_, n_, p_, middle<T>());
     return made;
+  }
+
+  // Whether points in single precision tell distances well: they are not far from their mean.
+  bool near() {
+    if (source_ != Source::dense || kernel_.name != KernelName::rbf) return true;
+    if (far_ < 0) {
+      const Points<float>& all = points(single_points_);
+      std::vector<double> norms(n_, 0.0);
+      for (std::size_t i = 0; i < n_; ++i)
+        for (std::size_t k = 0; k < p_; ++k) {
+          const double x = all.at(i)[k * kTile];
+          norms[i] += x * x;
+        }
+      far_ = *std::max_element(norms.begin(), norms.end());
+    }
+    return kernel_.gamma * far_ <= kFarthest;
   }
 
   // What to subtract from dense points: of distances in single precision, the mean.
@@ -432,6 +440,7 @@ class Problem {
   const double* x_ = nullptr;  // (n, p): its shape is Python's to change
   std::vector<double> centre_;
   std::shared_ptr<const Csr> csr_;
+  double far_ = -1;  // largest |x|^2 of the points in single precision; negative: not known
   Points<float> single_points_;
   Points<double> double_points_;
   std::size_t threads_ = 1;
@@ -444,7 +453,7 @@ static py::array_t<double> evaluate(const Points<double>& basis, const Doubles& 
                                     const Points<double>& at, const Kernel& kernel, std::size_t threads) {
   require(static_cast<std::size_t>(coef.size()) == basis.n && basis.p == at.p,
           "basis, coef and X disagree in shape");
-  require(threads > 0, "there must be a thread");
+  threads = some_threads(threads);
   py::array_t<double> g(static_cast<py::ssize_t>(at.n));
   double* out = g.mutable_data();
   unlocked([&](Watch& watch) { chosen->evaluate(kernel, basis, coef.data(), at, out, threads, watch); });
@@ -477,7 +486,6 @@ PYBIND11_MODULE(_svm, m) {
                                  const std::string&, double, int, double>)
       .def_static("_make", &make<Problem, const Doubles&>)
       .def("use_threads", &Problem::use_threads)
-      .def("fits_single", &Problem::fits_single)
       .def("solve_gram", &Problem::solve_gram)
       .def("factorise", &Problem::factorise)
       .def("rank", &Problem::rank)

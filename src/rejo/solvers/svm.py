@@ -43,7 +43,7 @@ SINGLE_RANGE = 1e5  # ... if the duals and kernel values are not larger than thi
 TIGHTEST = 1e-13  # a violation below this is rounding
 FINEST = 1e-13  # so is a residual of a factor
 FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
-GRAM_UP_TO = 3000  # points; above, blocks win
+GRAM_UP_TO = 3000  # dense points; above, blocks win
 LARGEST_RANK = 1000
 BLOCK = 4096  # rows centred at a time
 UNLIMITED = 2**62  # iterations or bytes: what the compiled engines can count
@@ -64,7 +64,7 @@ class Problem:
         self._mean = X.mean(axis=0) if centre else None
         self._factor: tuple[float, bool] | None = None  # (eps, whether a factor was found)
         self._core = _core(X, kernel, self._mean)
-        if self._core is not None:
+        if self._core is not None and n_threads > 1:
             self._core.use_threads(n_threads)
 
     def solve(
@@ -180,11 +180,11 @@ class Problem:
         if self._low_rank(n, Q, largest, tol):
             return "factor", False
         single = tol >= SINGLE_TOL and largest <= SINGLE_RANGE and self.kernel.name != "linear"
-        single = single and self._core.fits_single()
         return self._exact(n, single), single
 
     def _exact(self, n: int, single: bool) -> str:
-        fits = n <= GRAM_UP_TO and n * (n + 32) * (4 if single else 8) <= self.cache_bytes
+        fits = n * (n + 32) * (4 if single else 8) <= self.cache_bytes
+        fits = fits and (n <= GRAM_UP_TO or issparse(self.X))
         return "gram" if fits or self.kernel.name == "precomputed" else "blocks"
 
     def _low_rank(self, n: int, Q: int, largest: float, tol: float) -> bool:
@@ -236,7 +236,9 @@ def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel, n_threads: int = 
     if issparse(X):
         rows = X.data, X.indices, X.indptr
         others = basis.data, basis.indices, basis.indptr
-        return np.asarray(_svm.evaluate_sparse(*rows, *others, X.shape[1], coef, *kernel, n_threads))
+        return np.asarray(
+            _svm.evaluate_sparse(*rows, *others, X.shape[1], coef, *kernel, n_threads)
+        )
     return np.asarray(_svm.evaluate_dense(X, basis, coef, *kernel, n_threads))
 
 
