@@ -135,7 +135,7 @@ template <class Source>
 Progress blocks(Dual& dual, const Source& source, std::size_t most, double tol, Count max_iter,
                 Watch& watch) {
   typedef typename Source::Value T;
-  constexpr int kRounds = 10000, kIdle = 10;
+  constexpr int kRounds = 10000, kIdle = 300;
   clip(dual);
   gradient(source, dual, watch);
   if (balance(dual)) gradient(source, dual, watch);
@@ -143,7 +143,7 @@ Progress blocks(Dual& dual, const Source& source, std::size_t most, double tol, 
   WorkingSet set(dual.n, most);
   Buffer<T> K;
   double best = kBig;
-  int idle = 0;  // rounds in a row that rounding kept from their aim, and that came no closer
+  int idle = 0;  // rounds in a row that came no closer; those that missed their own aim count more
   for (int round = 0; round < kRounds; ++round) {
     const Spread spread = violation(dual);
     progress.violation = spread.width();
@@ -166,7 +166,7 @@ Progress blocks(Dual& dual, const Source& source, std::size_t most, double tol, 
     const Progress sub = Smo<T, GramRows<T>>(part, rows)
                              .run(inner, max_iter - progress.iterations, outside.data(), watch);
     progress.iterations += sub.iterations;
-    idle += !sub.converged;
+    idle += sub.converged ? 1 : 100;
     std::vector<std::size_t> moved;
     std::vector<double> by;
     bool stuck = true;
