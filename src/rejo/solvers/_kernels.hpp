@@ -139,6 +139,7 @@ void gram(const Kernel& kernel, const Points<T>& points, T* K, std::size_t ld, s
           Watch& watch) {
   const std::size_t n = points.n, width = padded(n);
   const double cost = static_cast<double>(width) * points.cost();
+  threads = worth(threads, cost * static_cast<double>(n));
   const std::size_t most = std::min(n / 8, static_cast<std::size_t>(kAtOnce / cost));
   const std::size_t batch = threads * padded(std::max<std::size_t>(most, 1));
   for (std::size_t first = 0; first < n; first += batch) {
@@ -161,6 +162,7 @@ void add(const Kernel& kernel, const Points<T>& points, const std::vector<std::s
          const std::vector<double>& coef, double* f, std::size_t threads, Watch& watch) {
   constexpr std::size_t kChunk = 16 * kTile;
   const double cost = static_cast<double>(padded(points.n)) * points.cost();
+  threads = worth(threads, cost * static_cast<double>(chosen.size()));
   const std::size_t most = kTall + static_cast<std::size_t>(kAtOnce * static_cast<double>(threads) / cost);
   for (std::size_t start = 0; start < chosen.size(); start += most) {
     const std::size_t stop = std::min(chosen.size(), start + most);
@@ -192,6 +194,7 @@ inline void evaluate(const Kernel& kernel, const Points<double>& basis, const do
   Buffer<double> weight(m);
   std::copy(coef, coef + basis.n, weight.data());
   const double cost = static_cast<double>(m + 1) * basis.cost();
+  threads = worth(threads, cost * static_cast<double>(at.n));
   const std::size_t most = threads * (kTall + static_cast<std::size_t>(kAtOnce / cost));
   for (std::size_t start = 0; start < at.n; start += most) {
     const std::size_t stop = std::min(at.n, start + most);

@@ -17,6 +17,11 @@ void share(std::size_t threads, std::size_t begin, std::size_t end, std::size_t 
   for (auto& other : others) other.get();
 }
 
+// As many of the threads as have something to do: to start one takes as long as many operations.
+inline std::size_t worth(std::size_t threads, double operations) {
+  return std::min(threads, 1 + static_cast<std::size_t>(operations / 1e7));
+}
+
 enum class KernelName { linear, poly, rbf, sigmoid };
 
 struct Kernel {
