@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.special import expit
 
+import rejo.distributed
 from rejo import RejoBoost, RejoLinear
 
 COLUMNS = [f"x{i}" for i in range(8)]
@@ -103,11 +104,11 @@ by_linear = [risk(RejoLinear(reject_cost=REJECT_COST).fit(X[:n], y[:n])) for n i
 by_boost = [risk(boost().fit(X[:n], y[:n])) for n in sizes]
 
 # %%
-# From the file, ``RejoBoost`` reads row group by row group, in bounded memory. It then knows the
-# names of the columns, and asks for them in new cases.
+# ``rejo.distributed.fit`` reads the file row group by row group, in bounded memory. The model then
+# knows the names of the columns, and asks for them in new cases.
 
 start = perf_counter()
-booster = boost().fit(str(path), "repaid")
+booster = rejo.distributed.fit(boost(), str(path), target="repaid")
 by_linear.append(risk(linear))
 by_boost.append(risk(booster, pd.DataFrame(X_new, columns=COLUMNS)))
 folder.cleanup()
@@ -136,5 +137,5 @@ for name, values in {"RejoLinear": by_linear, "RejoBoost": by_boost}.items():
 # learning, and come close to the best possible. The last step, from 100,000 rows to a million,
 # takes off 3 % of the cost and takes some ten times as long. Whether that pays is for you to say.
 #
-# For tables that are larger still, ``rejo.distributed.fit`` trains :doc:`on a cluster
-# </distributed>`, and ``rejo predict`` decides files in pieces.
+# For tables that are larger still, the same function trains :doc:`on a cluster </distributed>`, and
+# ``rejo predict`` decides files in pieces.
