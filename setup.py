@@ -38,7 +38,6 @@ UNIX_FLAGS = [
     "-fno-math-errno",
     "-ffp-contract=fast",
     "-fvisibility=hidden",
-    "-pthread",
 ]
 SANITIZERS = ["-fsanitize=address,undefined"]
 CLANG_CL_FLAGS = [
@@ -128,10 +127,9 @@ class BuildExtension(build_ext):
         # GCC notes a change of vector argument passing that no public function here uses.
         compile_args = UNIX_FLAGS + ["-Wno-psabi"] * self.accepts("-Wno-psabi")
         if not enabled("REJO_SANITIZE"):
-            return compile_args, ["-pthread"]
+            return compile_args, []
         # Line numbers, and no places of variables, which take as long as the code itself.
-        compile_args += [*SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"]
-        return compile_args, [*SANITIZERS, "-pthread"]
+        return [*compile_args, *SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"], SANITIZERS
 
     def clang_cl_flags(self):
         """Put clang-cl in the place of cl: it has vector extensions, and takes the same words."""

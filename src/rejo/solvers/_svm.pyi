@@ -13,14 +13,7 @@ def architectures() -> list[str]: ...
 def in_use() -> str: ...
 def use(name: str) -> None: ...
 def evaluate_dense(
-    X: Floats,
-    basis: Floats,
-    coef: Floats,
-    name: str,
-    gamma: float,
-    degree: int,
-    coef0: float,
-    threads: int,
+    X: Floats, basis: Floats, coef: Floats, name: str, gamma: float, degree: int, coef0: float
 ) -> Floats: ...
 def evaluate_sparse(
     values: Floats,
@@ -31,7 +24,7 @@ def evaluate_sparse(
     basis_indptr: NDArray[Any],
     n_features: int,
     coef: Floats,
-    *kernel: Any,  # name, gamma, degree, coef0; threads
+    *kernel: Any,  # name, gamma, degree, coef0
 ) -> Floats: ...
 
 class Problem:
@@ -53,8 +46,6 @@ class Problem:
     ) -> None: ...
     @overload
     def __init__(self, K: Floats) -> None: ...
-    def use_threads(self, threads: int) -> None: ...
-    # `single` asks for single precision, which points far from their mean do not get.
     # Each answers (u, b, primal, gap, n_iter, converged); solve_factor adds (pivots, coef).
     def solve_gram(
         self,
@@ -79,9 +70,10 @@ class Problem:
         max_iter: int,
         margins: Floats | None,
     ) -> tuple[Any, ...]: ...
-    def solve_blocks(
+    def solve_rows(
         self,
         single: bool,
+        cache_bytes: int,
         labels: Floats,
         caps: Floats,
         u: Floats | None,
