@@ -56,6 +56,33 @@ def test_the_decision_is_the_cheapest_of_all(problem):
     assert_array_equal(found.forced[found.decision >= 0], found.decision[found.decision >= 0])
 
 
+@given(st.lists(problems(diagonal=True), min_size=1, max_size=4))
+def test_prices_of_each_case_decide_case_by_case(several):
+    K = len(several[0][1])
+    pairs = [(row, prices) for p, prices in several if len(prices) == K for row in p]
+    p, prices = (np.array(part) for part in zip(*pairs, strict=True))
+    found = decide(p, prices)
+    alone = [decide(row[None], L) for row, L in pairs]
+    for name in found._fields:
+        assert_allclose(getattr(found, name), [getattr(one, name)[0] for one in alone], atol=1e-12)
+
+
+@given(problems(diagonal=True))
+def test_the_same_prices_for_each_case_give_the_same_bits(problem):
+    p, prices = problem
+    each = decide(p, np.tile(prices, (len(p), 1, 1)))
+    for one, other in zip(each, decide(p, prices), strict=True):
+        assert_array_equal(one, other)
+
+
+def test_a_case_without_a_price_is_reviewed():
+    prices = np.array([[[0, 1, 0.2], [1, 0, 0.2]], [[0, np.nan, 0.2], [1, 0, 0.2]]])
+    found = decide([[0.1, 0.9], [0.1, 0.9]], prices)
+    assert_array_equal(found.decision, [1, -1])
+    assert_array_equal(found.forced, [1, 1])
+    assert np.isnan(found.worth[1])
+
+
 @given(problems())
 def test_the_two_likeliest_classes(problem):
     p, prices = problem

@@ -1,6 +1,7 @@
 """One grammar of prices: all forms mean the same, and an error names the entry."""
 
 import csv
+import re
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from rejo.prices import (
     read_prices,
     reject_cost_of,
 )
+from rejo.prices._formulas import read_formula
 
 LOAN = ["default", "repaid"]
 GRADES = ["bad", "fair", "good"]
@@ -148,8 +150,11 @@ def test_a_table_with_decimal_commas(tmp_path):
         ("error=5,000,review=40", "'000' is not a price.*without a separator in thousands"),
         ("eror=5,review=1", "'eror=5' is not a price. Did you mean 'error'?"),
         ("default=5,review=1", "'default=5' is not a price.*error:NAME=5000.*double quotes"),
-        ("error=x,review=1", "'x' in 'error=x' is not a number"),
-        ("error==5,review=1", "'=5' in 'error==5' is not a number"),
+        ("error=x,review=1", "'x' is not a number or a column"),
+        ("error==5,review=1", "error: the formula '=5', character 1"),
+        ("error=2*(amount,review=1", "error: the formula '2.*', character 10"),
+        ("default>default=amount,error=3,review=1", "default>default"),
+        ("error=5,review=1,accuracy=x", "accuracy"),
         ('error:"default=5,review=1', "a double quote is not closed"),
         ("error=nan,review=1", "error"),
         ("error=-4,review=1", "error"),
@@ -167,7 +172,7 @@ def test_a_table_with_decimal_commas(tmp_path):
         ("error=0,review=1", "no error costs anything"),
         ("error=5,review=1,accuracy=95", "accuracy"),
         ({"error": True, "review": 1}, "error"),
-        ({"error": "5", "review": 1}, "error"),
+        ({"error": [5], "review": 1}, "error"),
         ({"error": {"default": 5, "paid": 3}, "review": 1}, "error:paid"),
         ({1: 2}, "'1' is not a price"),
         ([[0, 1], [1, 0]], r"shape \(2, 2\), not \(2, 3\). It has a row for each of the 2"),
@@ -201,7 +206,10 @@ def test_an_error_names_a_missing_pair_and_a_missing_order():
     [
         (b"", "a row for each true class and a column for each decision"),
         (b"class,default,repaid,review\n", "a row for each true class"),
-        (b"class,default,repaid,review\ndefault,0,x,1\n", "row 'default', column 'repaid': 'x' is"),
+        (
+            b"class,default,repaid,review\ndefault,0,x/2,1\n",
+            "row 'default', column 'repaid': .*'x/2'",
+        ),
         (
             b"class,default,repaid,review\ndefault,0,-1,1\n",
             "row 'default', column 'repaid'",
@@ -386,3 +394,80 @@ def test_the_reject_cost_of_one_price_for_errors():
 )
 def test_prices_in_words(cost_of, classes, said):
     assert describe_prices(cost_of, classes) == said
+
+
+# ---- formulas -------------------------------------------------------------------------------
+
+LOANS = {"amount": [1000.0, np.nan, 50.0, -5.0], "loan rate": [0.1, 0.2, 0.3, 0.4]}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.6*amount+50", lambda a, r: 0.6 * a + 50),
+        ("2 * ( amount - 1 ) * 3", lambda a, r: 6 * (a - 1)),
+        ("amount - 2 - 3", lambda a, r: a - 5),
+        ('max(10, min(amount, 60, 1e3*"loan rate"))',
+         lambda a, r: np.fmax(10, np.minimum(np.minimum(a, 60), 1000 * r))),
+        ("-(-amount)", lambda a, r: a),
+    ],
+)  # fmt: skip
+def test_formulas_give_prices_of_each_case(text, value):
+    prices = price_matrix(f"error:default={text},error:repaid=7,review=4", LOAN, columns=LOANS)
+    a, r = map(np.array, LOANS.values())
+    wanted = np.where(value(a, r) >= 0, value(a, r), np.nan)
+    if text.startswith("max"):
+        wanted[1] = np.nan
+    assert prices.shape == (4, 2, 3)
+    assert_allclose(prices[:, 0, 1], wanted)
+    assert_array_equal(prices[:, 1], np.tile([7, 0, 4], (4, 1)))
+
+
+def test_formulas_of_reviews_pairs_steps_and_their_mistakes():
+    cost_of = {"error": "amount", ("bad", "good"): "2*amount", "review": "0.1*amount"}
+    one = price_matrix(cost_of, GRADES, columns={"amount": [10]})
+    assert_array_equal(
+        one[0], price_matrix({"error": 10, ("bad", "good"): 20, "review": 1}, GRADES)
+    )
+    less = price_matrix(cost_of | {"accuracy": 0.5}, GRADES, columns={"amount": [10, 20]})
+    assert_allclose(less[1], 2 * less[0])
+    assert_allclose(less[0, :, -1], 1 + 0.5 * one[0, :, :-1].sum(axis=1) / 2)
+
+
+def test_a_formula_without_columns_is_a_number():
+    assert_array_equal(
+        price_matrix("error=2*(3+4),review=max(1,2)", LOAN), [[0, 14, 2], [14, 0, 2]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"amuont": [1.0]}, "'amount' is not .*Did you mean 'amuont'"),
+        ({"amount": ["much"]}, "'amount' does not hold numbers alone"),
+        (None, "'amount' is not a number or a column"),
+    ],
+)
+def test_columns_of_formulas_that_are_not_there(columns, message):
+    with pytest.raises(RejoError, match=message):
+        price_matrix("error=amount,review=1", LOAN, columns=columns)
+
+
+@given(st.text(alphabet='ab1.5+-*(),"minx _\n\x00é٣^=/e', max_size=40))
+def test_any_text_is_a_formula_or_an_error_with_its_place(text):
+    try:
+        formula = read_formula(text)
+    except RejoError as error:
+        assert re.search(r"character \d+: ", error.problem)
+    else:
+        values = formula.values({name: np.ones(3) for name in formula.columns})
+        assert np.shape(values) in ((), (3,))
+
+
+@pytest.mark.parametrize(
+    "text", ["__import__('os')", "amount.real", "amount[0]", "lambda: 1", "1 if a else 2", "a**2",
+             "min(a", "(" * 500 + "a" + ")" * 500, "a" * 2000, "1e999", "f(a)", "min()"],
+)  # fmt: skip
+def test_what_is_no_formula(text):
+    with pytest.raises(RejoError, match=r"character \d+: "):
+        read_formula(text)

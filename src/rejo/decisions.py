@@ -1,7 +1,7 @@
 """From posteriors and prices to decisions, and what a review is worth.
 
 Prices are a matrix ``L`` of shape (K, K + 1): rows are true classes, columns the K decisions and,
-last, the review.  A case with the posteriors ``p`` (K,) is expected to cost ``p @ L``, an entry for
+last, the review.  They may differ from case to case: then they have the shape (n, K, K + 1).  A case with the posteriors ``p`` (K,) is expected to cost ``p @ L``, an entry for
 each column, and the cheapest column is the decision; a tie goes to the review.  With one price 1
 for every error and one price ``w`` for a review this is Chow's rule: review iff
 ``max p <= 1 - w``.  With two classes, where deciding 1 for a true 0 costs ``a``, deciding 0 for a
@@ -27,8 +27,8 @@ described = shared_parameters(
     """
     p : array-like of shape (n_samples, n_classes)
         Posteriors.
-    prices : array-like of shape (n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class.
+    prices : array-like of shape (n_classes, n_classes + 1) or (n_samples, n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class; also for each case.
     """
 )
 
@@ -116,8 +116,8 @@ def imperfect_reviews(
     """
     prices = np.array(prices, dtype=np.float64)
     if wrong is None:
-        wrong = prices[:, :-1].sum(axis=1) / (len(prices) - 1)  # the diagonal is 0
-    prices[:, -1] += (1.0 - np.asarray(accuracy)) * np.asarray(wrong, dtype=np.float64)
+        wrong = prices[..., :-1].sum(axis=-1) / (prices.shape[-2] - 1)  # the diagonal is 0
+    prices[..., -1] += (1.0 - np.asarray(accuracy)) * np.asarray(wrong, dtype=np.float64)
     return prices
 
 
@@ -141,7 +141,10 @@ def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
     array([[0.1, 0.9, 0.2],
            [0.4, 0.6, 0.2]])
     """
-    return np.asarray(p, dtype=np.float64) @ np.asarray(prices, dtype=np.float64)
+    p, prices = np.asarray(p, dtype=np.float64), np.asarray(prices, dtype=np.float64)
+    if prices.ndim == 3 and len(prices) and (prices == prices[0]).all():
+        prices = prices[0]  # the same bits as prices for all cases
+    return p @ prices if prices.ndim == 2 else np.einsum("nk,nkd->nd", p, prices)
 
 
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
@@ -154,15 +157,16 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     ----------
     p : array-like of shape (n_samples, n_classes)
         Posteriors.
-    prices : array-like of shape (n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class.  Only differences
-        within a row matter, and a positive factor changes nothing but the unit of ``worth``.
+    prices : array-like of shape (n_classes, n_classes + 1) or (n_samples, n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class; also for each case.
+        Only differences within a row matter, and a positive factor changes nothing but the unit
+        of ``worth``.
 
     Returns
     -------
     decided : Decided
         Of equally cheap decisions, the likelier class is taken, and of equally likely classes the
-        first.  A case whose posteriors are NaN goes to the review.
+        first.  A case whose posteriors or prices are NaN goes to the review.
 
     See Also
     --------
@@ -179,13 +183,21 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     array([ 0, -1,  1])
     >>> found.worth.round()
     array([-25., 200., -35.])
+
+    A loan of 500 and one of 90,000 with the same doubt:
+
+    >>> costs = "error:default=0.6*amount,error:repaid=0.02*amount,review=40"
+    >>> loans = {"amount": [500.0, 90000.0]}
+    >>> prices = price_matrix(costs, ["default", "repaid"], columns=loans)
+    >>> decide([[0.02, 0.98], [0.02, 0.98]], prices).decision
+    array([ 1, -1])
     """
     p = np.asarray(p, dtype=np.float64)
     costs = expected_costs(p, prices)  # (n, K + 1)
-    slack = TIE * np.abs(prices).max()
+    slack = TIE * np.abs(prices).max(axis=(-2, -1))  # of all cases, or of each
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     best = costs[:, :-1].min(axis=1)
-    level = costs[:, :-1] <= best[:, None] + slack
+    level = ~(costs[:, :-1] > (best + slack)[:, None])  # without prices, all are
     among = np.where(level, p, -1.0)
     forced = (among >= among.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
     worth = best - costs[:, -1]

@@ -6,8 +6,9 @@ one of ``, ; : = >`` is written in double quotes.
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.prices._entries import HIGHEST, read_prices, renamed_classes
-from rejo.prices._matrix import case_costs, price_matrix, reject_cost_of
+from rejo.prices._entries import read_prices, renamed_classes
+from rejo.prices._formulas import HIGHEST
+from rejo.prices._matrix import case_costs, price_columns, price_matrix, reject_cost_of
 from rejo.prices._reviews import (
     check_reviews_pay,
     describe_prices,

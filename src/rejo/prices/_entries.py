@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from numbers import Real
 from os import PathLike
@@ -13,9 +13,8 @@ import numpy as np
 
 from rejo._errors import RejoError, close_words
 from rejo._io import one_line
+from rejo.prices._formulas import HIGHEST, Formula, read_formula
 
-#: Highest price that is taken.
-HIGHEST = 1e12
 MOST_BYTES = 1_000_000  # of a CSV file
 WORDS = ("error", "review", "accuracy", "step")
 EXAMPLE = "such as error=5000,review=40"
@@ -31,25 +30,31 @@ class Entry(NamedTuple):
 
     kind: str  # one of WORDS, or "pair"
     labels: tuple[Any, ...]  # (), (true class,) or (true class, decided class)
-    value: float
+    value: float | Formula
     shown: str  # how to name it in a message
 
 
-def read_prices(text: str) -> dict[str, float]:
-    """Return prices as a flat dict, from text or from the name of a CSV file.
+def read_prices(cost_of: Any) -> dict[str, float | str]:
+    """Return prices in any form but an array as a flat dict; formulas stay text.
 
     All is checked that can be checked before the classes are known.
     """
-    return {_key(entry): entry.value for entry in entries_of(text)}
+    return _flat(entries_of(cost_of))
 
 
-def renamed_classes(prices: Mapping[str, float], names: Callable[[str], str]) -> dict[str, float]:
+def _flat(entries: Iterable[Entry]) -> dict[str, float | str]:
+    return {_key(e): e.value.text if isinstance(e.value, Formula) else e.value for e in entries}
+
+
+def renamed_classes(
+    prices: Mapping[str, float | str], names: Callable[[str], str]
+) -> dict[str, float | str]:
     """Return prices with other names of the classes."""
     entries = entries_of(prices)
     renamed = [
         e._replace(labels=tuple(names(class_text(label)) for label in e.labels)) for e in entries
     ]
-    found = {_key(entry): entry.value for entry in renamed}
+    found = _flat(renamed)
     if len(found) < len(entries):
         twice = next(e for i, e in enumerate(renamed) if _key(e) in map(_key, renamed[:i]))
         fail(f"{_key(twice)} is given twice, in two spellings")
@@ -81,19 +86,24 @@ def entries_of(cost_of: Any) -> list[Entry]:
 def _from_text(text: str) -> Iterator[Entry]:
     if text.count('"') % 2:
         fail(f"a double quote is not closed in {text!r}")
-    parts = re.findall(rf"(?:{_QUOTED}|[^\",;])+", text)
-    for part in parts or [text]:
+    for part in _parts(text) or [text]:
         key = _KEY.match(part)
         rest = part[key.end() :].strip() if key else ""
         if key is None or not rest.startswith("="):
             _bad_entry(part.strip())
-        value = rest[1:].strip()
-        percentage = value.endswith("%") and key[1] == "accuracy"
-        try:
-            price = float(value[:-1]) / 100 if percentage else float(value)
-        except ValueError:
-            fail(f"{value!r} in {part.strip()!r} is not a number", _QUOTING + ".")
-        yield _entry(key, price)
+        yield _entry(key, rest[1:].strip())
+
+
+def _parts(text: str) -> list[str]:
+    """Cut at each comma and semicolon that is not inside quotes or parentheses."""
+    parts, depth = [""], 0
+    for piece in re.findall(rf"{_QUOTED}|.", text, re.DOTALL):
+        depth = max(depth + (piece == "(") - (piece == ")"), 0)
+        if piece in ",;" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return [part for part in parts if part]
 
 
 def _from_dict(cost_of: Mapping[Any, Any]) -> Iterator[Entry]:
@@ -149,15 +159,9 @@ def _from_csv(path: Path) -> Iterator[Entry]:
         if len(cells) > len(columns):
             fail(f"row {true!r} has more cells than the first line", where=where)
         for j, (column, cell) in enumerate(zip(columns, cells, strict=False)):
-            written = cell.strip().replace(",", ".") if sep == ";" else cell.strip()
-            if not written:
-                continue
-            try:
-                price = float(written)
-            except ValueError:
-                place = f"row {true!r}, column {column!r}"
-                fail(f"{place}: {cell.strip()!r:.40} is not a number", where=where)
-            yield cell_entry(true, None if j == review else column, price, where)
+            written = re.sub(r"(?<=\d),(?=\d)", ".", cell) if sep == ";" else cell
+            if written.strip():
+                yield cell_entry(true, None if j == review else column, written, where)
 
 
 def _from_frame(frame: Any) -> Iterator[Entry]:
@@ -187,6 +191,11 @@ def _entry(key: re.Match[str], value: Any) -> Entry:
 def checked_entry(
     kind: str, labels: tuple[Any, ...], value: Any, shown: str, where: str | None = None
 ) -> Entry:
+    if isinstance(value, str):
+        value = _number_or_formula(kind, value.strip(), shown, where)
+    right = kind == "pair" and class_text(labels[0]) == class_text(labels[1])
+    if isinstance(value, Formula) and not right:
+        return Entry(kind, labels, value, shown)
     if isinstance(value, bool) or not isinstance(value, Real):
         fail(f"{shown} must be a number, got {value!r:.40}", where=where)
     price = float(value)
@@ -196,7 +205,7 @@ def checked_entry(
             fail(f"{shown} must be between 0 and 1, got {price:g}", hint, where=where)
     elif not 0 <= price <= HIGHEST:
         fail(f"{shown} must be a price from 0 to {HIGHEST:g}, got {price:g}", where=where)
-    if kind == "pair" and class_text(labels[0]) == class_text(labels[1]) and price != 0:
+    if right and price != 0:
         fail(
             f"{shown}: a right decision costs nothing, got {price:g}",
             "If it does, subtract that price from all prices of its true class.",
@@ -205,6 +214,21 @@ def checked_entry(
     if kind == "step" and labels:
         fail(f"{shown}: step has no class", f"Use error:{labels[0]} for a class.", where=where)
     return Entry(kind, labels, price, shown)
+
+
+def _number_or_formula(kind: str, text: str, shown: str, where: str | None) -> float | Formula:
+    percentage = kind == "accuracy" and text.endswith("%")
+    try:
+        return float(text[:-1]) / 100 if percentage else float(text)
+    except ValueError:
+        pass
+    if kind in ("accuracy", "step"):
+        fail(f"{shown} must be a number, got {text!r:.40}", where=where)
+    try:
+        formula = read_formula(text)
+    except RejoError as error:
+        fail(f"{shown}: {error.problem}", error.remedy, where=where)
+    return formula if formula.columns else float(formula.values({}))
 
 
 def _key(entry: Entry) -> str:

@@ -1,6 +1,6 @@
 """From entries to prices of known classes, with a clear error for each gap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple, NoReturn
 
@@ -11,7 +11,6 @@ from rejo._typing import Floats, Indices, Mask
 from rejo.decisions import imperfect_reviews
 from rejo.prices._entries import (
     EXAMPLE,
-    HIGHEST,
     Entry,
     cell_entry,
     class_text,
@@ -19,25 +18,29 @@ from rejo.prices._entries import (
     fail,
     quoted,
 )
+from rejo.prices._formulas import HIGHEST, Formula
 
 
 class Prices(NamedTuple):
     """The prices of K classes; NaN where none was given."""
 
-    errors: Floats  # (K, K) for each true class, of each decision; the diagonal is 0
-    reviews: Floats  # (K,) for each true class
+    errors: Floats  # (..., K, K) for each true class, of each decision; the diagonal is 0
+    reviews: Floats  # (..., K) for each true class
     accuracy: Floats  # (K,) share of right reviews, for each true class
     names: list[str]  # of the classes
+    formulas: tuple[Formula, ...] = ()  # that stand for a 1 here, as no columns were given
 
     def matrix(self) -> Floats:
-        """Prices (K, K + 1) of all decisions and, last, of a review with its mistakes."""
-        known = (~np.isnan(self.errors)).sum(axis=1) - 1  # less the diagonal
-        wrong = np.nansum(self.errors, axis=1) / np.where(known > 0, known, np.nan)
-        prices = np.column_stack([self.errors, self.reviews])
+        """Prices (..., K, K + 1) of all decisions and, last, of a review with its mistakes."""
+        known = (~np.isnan(self.errors)).sum(axis=-1) - 1  # less the diagonal
+        wrong = np.nansum(self.errors, axis=-1) / np.where(known > 0, known, np.nan)
+        prices = np.concatenate([self.errors, self.reviews[..., None]], axis=-1)
         return imperfect_reviews(prices, self.accuracy, np.where(self.accuracy < 1, wrong, 0.0))
 
 
-def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) -> Floats:
+def price_matrix(
+    cost_of: Any, classes: Sequence[Any], *, ordered: bool = True, columns: Any = None
+) -> Floats:
     """Return prices for :func:`rejo.decisions.decide`, from any form of prices.
 
     Parameters
@@ -54,6 +57,8 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
         - ``accuracy=0.95``, ``accuracy:ill=0.9``: share of the reviews that end in the right
           decision; all of them by default.
 
+        A price may be a formula of columns, such as ``error:default=0.6*amount+50``, with
+        ``+ - *``, ``min``, ``max`` and parentheses; a name with blanks is in double quotes.
         The more special entry counts.  A dict may also be nested, or have pairs as keys.  A path
         or a DataFrame is a table with a row for each true class and a column for each decision and
         for ``review``; the last column of an array is the review.
@@ -61,11 +66,14 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
         All classes, in the order of the rows and columns of the result.
     ordered : bool, default=True
         Whether the classes have an order, lowest first; ``step`` needs one.
+    columns : DataFrame or mapping, default=None
+        The columns that formulas name, with a number for each case.
 
     Returns
     -------
-    prices : ndarray of shape (n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class.
+    prices : ndarray of shape (n_classes, n_classes + 1) or (n_samples, n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class; for each case if
+        there are formulas, NaN where a case has no price.
 
     Examples
     --------
@@ -78,12 +86,37 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
     array([[  0., 100., 200.,  40.],
            [100.,   0., 100.,  40.],
            [200., 100.,   0.,  60.]])
+    >>> loans = {"amount": [1000, 1500]}
+    >>> price_matrix("error=0.6*amount,review=40", ["default", "repaid"], columns=loans)
+    array([[[  0., 600.,  40.],
+            [600.,   0.,  40.]],
+    <BLANKLINE>
+           [[  0., 900.,  40.],
+            [900.,   0.,  40.]]])
     """
-    return complete(resolve(cost_of, classes, ordered)).matrix()
+    found = complete(resolve(cost_of, classes, ordered))
+    if found.formulas:
+        found = resolve(cost_of, classes, ordered, columns=numbers_of(found.formulas, columns))
+    return found.matrix()
+
+
+def price_columns(cost_of: Any) -> list[str]:
+    """Return the columns that formulas among the prices name, each once."""
+    if not isinstance(cost_of, (str, PathLike, Mapping)) and not _is_frame(cost_of):
+        return []
+    values = [entry.value for entry in entries_of(cost_of)]
+    named = (name for value in values if isinstance(value, Formula) for name in value.columns)
+    return list(dict.fromkeys(named))
 
 
 def case_costs(
-    cost_of: Any, classes: Sequence[Any], true: Indices, decision: Indices, *, ordered: bool = True
+    cost_of: Any,
+    classes: Sequence[Any],
+    true: Indices,
+    decision: Indices,
+    *,
+    ordered: bool = True,
+    columns: Any = None,
 ) -> Floats:
     """Return what each case (n_samples,) costs, by its true class and its decision; -1: review.
 
@@ -92,19 +125,39 @@ def case_costs(
     prices = resolve(cost_of, classes, ordered, more=True)
     used = np.zeros((len(prices.names), len(prices.names) + 1), dtype=bool)
     used[true, decision] = True
-    return complete(prices, used).matrix()[true, decision]
+    if complete(prices, used).formulas:
+        named = numbers_of(prices.formulas, columns)
+        prices = resolve(cost_of, classes, ordered, more=True, columns=named)
+    return paid(prices.matrix(), true, decision)
+
+
+def paid(prices: Floats, true: Indices, decision: Indices) -> Floats:
+    """Return what cases cost at prices (K, K + 1), or at prices of each case (n, K, K + 1)."""
+    cases = (np.arange(len(true)),) if prices.ndim == 3 else ()
+    return np.asarray(prices[*cases, true, decision])
 
 
 def reject_cost_of(prices: Floats) -> float | None:
-    """Return the price of a review where an error costs 1; ``None`` if prices differ by class."""
+    """Return the price of a review where an error costs 1; ``None`` if prices differ."""
+    if prices.ndim == 3:
+        return None
     K = len(prices)
     error, review = prices[0, 1], prices[0, -1]
     alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
     return float(review / error) if alike and error > 0 else None
 
 
-def resolve(cost_of: Any, classes: Sequence[Any], ordered: bool, more: bool = False) -> Prices:
-    """Prices of these classes and, with ``more``, of others that have prices, after them."""
+def resolve(
+    cost_of: Any,
+    classes: Sequence[Any],
+    ordered: bool,
+    more: bool = False,
+    columns: Mapping[str, Floats] | None = None,
+) -> Prices:
+    """Prices of these classes and, with ``more``, of others that have prices, after them.
+
+    With ``columns``, they are of each case.
+    """
     names = [class_text(label) for label in classes]
     if not isinstance(cost_of, (str, PathLike, Mapping)) and not _is_frame(cost_of):
         return _from_array(cost_of, names)
@@ -115,7 +168,9 @@ def resolve(cost_of: Any, classes: Sequence[Any], ordered: bool, more: bool = Fa
         )
         names += ["another class"] * (len(names) == 1)  # that an only class could be taken for
     K, places = len(names), {name: k for k, name in enumerate(names)}
-    errors, reviews, accuracy = np.full((K, K), np.nan), np.full(K, np.nan), np.ones(K)
+    cases = () if columns is None else np.shape(next(iter(columns.values())))
+    errors, reviews = np.full((K, K, *cases), np.nan), np.full((K, *cases), np.nan)
+    accuracy, formulas = np.ones(K), []
     general = [entry for entry in entries if entry.kind in ("step", "error") and not entry.labels]
     if len(general) > 1:
         fail("error and step both price every error", "Give one of the two.")
@@ -126,6 +181,11 @@ def resolve(cost_of: Any, classes: Sequence[Any], ordered: bool, more: bool = Fa
             if name not in places:
                 _unknown(name, entry, names)
         at: Any = tuple(places[name] for name in own) or slice(None)
+        value: Any = entry.value
+        if isinstance(value, Formula):
+            formulas.append(value)
+            value = 1.0 if columns is None else value.values(columns)
+            value = np.where((value >= 0) & (value <= HIGHEST), value, np.nan)
         if entry.kind == "step":
             if not (ordered or K == 2):
                 fail(
@@ -133,37 +193,62 @@ def resolve(cost_of: Any, classes: Sequence[Any], ordered: bool, more: bool = Fa
                     "Give their order, or prices for classes or pairs.",
                 )
             i = np.arange(K)
-            errors[:] = entry.value * np.abs(i[:, None] - i)
+            errors.T[:] = value * np.abs(i[:, None] - i)
         elif entry.kind in ("error", "pair"):
-            errors[at] = entry.value
+            errors[at] = value
         else:
-            (reviews if entry.kind == "review" else accuracy)[at] = entry.value
-    np.fill_diagonal(errors, 0.0)
-    return Prices(errors, reviews, accuracy, names)
+            (reviews if entry.kind == "review" else accuracy)[at] = value
+    errors[np.arange(K), np.arange(K)] = 0.0
+    if cases:
+        errors, reviews = np.moveaxis(errors, -1, 0), reviews.T
+    return Prices(errors, reviews, accuracy, names, () if cases else tuple(formulas))
+
+
+def numbers_of(formulas: Iterable[Formula], columns: Any) -> dict[str, Floats]:
+    """Return the columns that formulas name as numbers; NaN where a cell is empty."""
+    found: dict[str, Floats] = {}
+    for formula in formulas:
+        for name in formula.columns:
+            if columns is None or name not in columns:
+                known = [] if columns is None else [str(c) for c in columns]
+                close = close_words(name, known, n=1)
+                fail(
+                    f"{formula.text!r:.60}: {name!r:.40} is not a number or a column of the cases",
+                    f"Did you mean {close[0]!r}?" if close else f"Give prices {EXAMPLE}.",
+                )
+            try:
+                found[name] = np.asarray(columns[name], dtype=np.float64)
+            except (TypeError, ValueError):
+                fail(
+                    f"{formula.text!r:.60}: the column {name!r:.40} does not hold numbers alone",
+                    "Prices need numbers.",
+                )
+    return found
 
 
 def _from_array(values: Any, names: list[str]) -> Prices:
-    """Prices from a matrix (K, K + 1); its diagonal may be missing."""
+    """Prices from a matrix (K, K + 1), or (n, K, K + 1); its diagonal may be missing."""
     K = len(names)
     try:
         with np.errstate(over="ignore"):  # refused below
             prices = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         fail(f"{values!r:.60} is not a matrix of numbers", f"Give prices {EXAMPLE}.")
-    if prices.ndim != 2:
+    if prices.ndim not in (2, 3):
         fail(f"{values!r:.60} is not prices", f"Give prices {EXAMPLE}.")
-    if prices.shape != (K, K + 1):
+    if prices.shape[-2:] != (K, K + 1):
         fail(
             f"the matrix of prices has shape {prices.shape}, not {(K, K + 1)}",
             f"It has a row for each of the {K} true classes, and a column for each decision and, "
             "last, for the review.",
         )
-    own = prices.diagonal()
-    np.fill_diagonal(prices, np.where(np.isnan(own), 0.0, own))
+    own = prices[..., np.arange(K), np.arange(K)]
+    prices[..., np.arange(K), np.arange(K)] = np.where(np.isnan(own), 0.0, own)
     fine = (prices >= 0) & (prices <= HIGHEST) & ((prices == 0) | ~np.eye(K, K + 1, dtype=bool))
-    for i, j in np.argwhere(~fine):  # names the first
-        cell_entry(names[i], None if j == K else names[j], float(prices[i, j]))
-    return Prices(prices[:, :-1], prices[:, -1], np.ones(K), names)
+    for *case, i, j in np.argwhere(~fine):  # names the first
+        where = f"case {case[0]}" if case else None
+        cell_entry(names[i], None if j == K else names[j], float(prices[*case, i, j]), where)
+    return Prices(prices[..., :-1], prices[..., -1], np.ones(K), names)
 
 
 def complete(prices: Prices, used: Mask | None = None) -> Prices:
@@ -171,6 +256,8 @@ def complete(prices: Prices, used: Mask | None = None) -> Prices:
     names = prices.names
     K = len(names)
     needed = np.ones((K, K + 1), dtype=bool) if used is None else used
+    if prices.errors.ndim == 3:  # an array: checked cell by cell
+        return prices
     missing = np.isnan(prices.errors)
     if missing.sum() == K * (K - 1):
         fail("there is no price for an error", "Add error=..., such as error=5000.")

@@ -7,7 +7,7 @@ import numpy as np
 
 from rejo._io import one_line, percent
 from rejo._typing import Floats
-from rejo.prices._entries import fail
+from rejo.prices._entries import fail, read_prices
 from rejo.prices._matrix import Prices, complete, resolve
 
 SLACK = 1e-7  # share by which the linear program may be off
@@ -74,6 +74,8 @@ def check_reviews_pay(
     if classes is None:
         classes = range(len(cost_of))
     found = complete(resolve(cost_of, classes, ordered))
+    if found.formulas:
+        return  # it depends on the case
     errors, review = found.errors, found.reviews
     if review.min() >= errors.max():
         fail(
@@ -114,6 +116,9 @@ def describe_prices(cost_of: Any, classes: Sequence[Any], *, ordered: bool = Tru
     'A wrong decision on default costs 5,000, on repaid 300; a review costs 40.'
     """
     found = complete(resolve(cost_of, classes, ordered))
+    if found.formulas:
+        given = (f"{name}={value}" for name, value in read_prices(cost_of).items())
+        return f"By case: {one_line(', '.join(given))}."
     names = [one_line(name) for name in found.names]
     error, alike = _describe_errors(found.errors, names)
     if _is_one(found.reviews):
