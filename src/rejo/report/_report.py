@@ -153,7 +153,6 @@ def make_report(
     See Also
     --------
     rejo.selection.cross_val_outcomes : Outcomes at several reject costs.
-    rejo.selection.ranking_outcomes : Outcomes of new cases, for several shares of reviews.
 
     Examples
     --------

@@ -377,7 +377,6 @@ class RejectClassifierCV(OperatingPoint):
         *,
         group: Any = None,
         time: Any = None,
-        cases: OutOfFold | None = None,
     ) -> Self:
         """Find the operating point and fit the model.
 
@@ -395,20 +394,16 @@ class RejectClassifierCV(OperatingPoint):
         time : array-like of shape (n_samples,), default=None
             When each case arose, as dates or numbers.  With a ``confidence``, the latest cases are
             held out in place of random ones.
-        cases : OutOfFold, default=None
-            These cases out of fold, by :func:`~rejo.selection.cross_fit` of the same estimator
-            with the same weights; then only the model on all cases is fitted, and ``cv`` does not
-            matter.
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
-        self._check(cases)
+        self._check()
         for name, values in {"group": group, "time": time}.items():
             folds.check_aligned(X, name, values)
         X, y, groups, weight = folds.check_cases(X, y, groups, sample_weight, type(self).__name__)
         task = self._task(X, y, weight, groups, group, time)
         small = self._small_groups(task)
-        learner = self._learn(task, cases)
+        learner = self._learn(task)
         model = fit_weighted(clone(learner.estimator), *task.part(self), task.weight)
         held_out = None
         if task.held is not None:
@@ -485,17 +480,17 @@ class RejectClassifierCV(OperatingPoint):
             refuse=self.small_groups == "error",
         )  # fmt: skip
 
-    def _learn(self, task: Task, cases: OutOfFold | None) -> Learner:
+    def _learn(self, task: Task) -> Learner:
         """Judge the cases out of fold, and choose the model and its parameters."""
         estimator, grid = self._model, self._points
         X, y = task.part(self)
         groups = task.take(task.together)
         self.choice_: Choice | None = None
+        cases = None
         if self._by_name:
             estimator, cases = self._choose_model(X, y, groups, task)
         if cases is not None:
-            _check_given(cases, task)
-            points, params = [replace(cases, weight=task.weight)], [dict[str, Any]()]
+            points, params = [cases], [dict[str, Any]()]
         else:
             splits = (
                 folds.split_shuffled(self.cv, X, y, groups, self.random_state)  # as the others were
@@ -604,7 +599,7 @@ class RejectClassifierCV(OperatingPoint):
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)
-        self._check(None)
+        self._check()
         for name in ("param_grid", "max_error_by_group", "review_budget_by_group"):
             if getattr(self, name) is not None:
                 raise RejoError(
@@ -741,7 +736,7 @@ class RejectClassifierCV(OperatingPoint):
         found._store(self.best_estimator_, task, learner, chosen)
         return found
 
-    def _check(self, cases: OutOfFold | None) -> None:
+    def _check(self) -> None:
         """Refuse parameters that do not go together."""
         given = check_targets(self.get_params(deep=False))
         learner, name = self._learner, self._by_name
@@ -769,11 +764,6 @@ class RejectClassifierCV(OperatingPoint):
                 not name and any(price in point for point in self._points),
             f"estimator={name!r} tunes its models by itself: leave param_grid out.":
                 name and self.param_grid is not None,
-            "cases are for an estimator that decides by posteriors, such as "
-            "ThresholdRejectClassifier, without a confidence.":
-                cases is not None and (promised or name or cases.p is None),
-            "cases are of one estimator: leave param_grid out.":
-                cases is not None and self.param_grid is not None,
             "max_cost is a promise: give a confidence, such as 0.95. For the lowest cost without a "
             "promise, cost_of alone is enough.":
                 "max_cost" in given and not promised,
@@ -856,16 +846,3 @@ def preparation(X: Any) -> Any:
         return TableEncoder()
     gaps = np.isnan(np.asarray(X, dtype=np.float64)).any()
     return make_pipeline(SimpleImputer(), StandardScaler()) if gaps else StandardScaler()
-
-
-def _check_given(cases: OutOfFold, task: Task) -> None:
-    """Refuse cases out of fold that are others, or with other weights."""
-    same = len(cases.y) == len(task.train) and np.array_equal(cases.y, task.k[task.train])
-    if not (same and np.array_equal(cases.classes, task.classes)):
-        raise ValueError("cases are not those of X: their classes or y differ.")
-    one = np.ones(len(task.train))
-    given, ours = (one if w is None else w for w in (cases.weight, task.weight))
-    if not np.array_equal(given, ours):
-        raise ValueError(
-            "cases and sample_weight differ: give both cross_fit and fit the same sample_weight."
-        )
