@@ -193,7 +193,7 @@ def _nearest(own: OutOfFold, limits: Sequence[Limit], cuts: Floats, at: int | No
             f"({100 * n_decided[found] / n:.2g} %). So few cases say little about their error "
             f"rate. Raise {limit.parameter}, or find a better estimator.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return found
 
