@@ -110,12 +110,11 @@ def choose(
 ) -> Chosen:
     """Find the cut at which all limits hold; without any, the cut at the prices.
 
-    The ``cases`` are ranked at the ``prices``, if there are any, and limits count where prices
-    alone would not keep them.  With a ``confidence``, ``held_out`` cases, which neither the learner
-    nor its candidates have seen, prove the limits in an order that ``cases`` settle: at the
-    ``given`` cuts, or one for every half a percent of reviews.  ``small`` groups go to review
-    entirely, and others may if ``small_groups`` is "review".  ``rests_on`` says how held-out cases
-    were chosen, and ``size`` how many of the cases are independent.
+    With a ``confidence``, ``held_out`` cases, which neither the learner nor its candidates have
+    seen, prove the limits in an order that ``cases`` settle: at the ``given`` cuts, or one for
+    every half a percent of reviews.  ``small`` groups go to review entirely, and others may if
+    ``small_groups`` is "review".  ``rests_on`` says how held-out cases were chosen, and ``size``
+    how many of the cases are independent.
     """
     if confidence is not None:
         assert held_out is not None
@@ -234,8 +233,7 @@ def _margin(own: OutOfFold, limit: Limit, cuts: Floats, size: float) -> Margin:
 def closest(points: Sequence[OutOfFold], limits: Sequence[Limit]) -> int:
     """Index of the learner, of those trained for several reject costs, that fits the limits best.
 
-    Of those that keep all limits at their own cut, the one with the fewest reviews if errors are
-    limited, or the fewest errors within a budget; else the one that comes closest.
+    With the fewest reviews if errors are limited, or the fewest errors; else the closest.
     """
     if len(points) == 1:
         return 0

@@ -34,8 +34,6 @@ RATES = ("rejection_rate", "error_rate")
 class RejectCurve:
     """Rejection rate and error rate at each reject cost, by cross-validation.
 
-    Means over the folds count every test case once, or with its weight.
-
     Parameters
     ----------
     reject_costs : ndarray of shape (n_costs,)
@@ -123,9 +121,8 @@ def reject_curve(
 ) -> RejectCurve:
     """Cross-validate rejections and errors at each reject cost.
 
-    A trained reject region has no threshold to move: each reject cost needs its own fit, on the
-    same folds.  A classifier that decides by posteriors is fitted once per fold, and so are the
-    steps before the last of a pipeline.
+    A trained reject region has no threshold to move: each reject cost needs its own fit.  A
+    classifier that decides by posteriors is fitted once per fold.
 
     Parameters
     ----------
@@ -176,8 +173,7 @@ def cross_fit(
     Parameters
     ----------
     estimator : classifier or Pipeline
-        A classifier with a reject option, or any with probabilities or scores, which are
-        calibrated as by :class:`~rejo.ThresholdRejectClassifier`; or a pipeline that ends in one.
+        With a reject option, or with probabilities or scores, which are then calibrated.
     %X, y, cv, groups, sample_weight, n_jobs, verbose
 
     Returns

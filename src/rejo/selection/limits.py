@@ -76,11 +76,7 @@ def name_limits(limits: Sequence[Limit]) -> str:
 
 
 def check_targets(params: Mapping[str, Any]) -> list[str]:
-    """Check what can be checked before the classes are known; return what was given.
-
-    There is one price, or any number of limits; prices may go with limits, where they say which
-    errors matter most.
-    """
+    """Check what can be checked before the classes are known; return what was given."""
     params = {"reject_cost": "auto", **params}
     if params.get("confidence") is not None:
         check_share("confidence", params["confidence"], example=0.95)
@@ -248,11 +244,7 @@ def _is_number(value: Any) -> bool:
 def check_prices(
     params: Mapping[str, Any], classes: Any, *, ordered: bool, posteriors: bool
 ) -> Floats | None:
-    """Prices (K, K + 1) that the parameters give; None if they give none.
-
-    What decides by ``posteriors`` takes any prices; other learners one of an error and one of a
-    review.
-    """
+    """Prices (K, K + 1) that the parameters give, if any; without posteriors, only two of them."""
     K = len(classes)
     highest = highest_reject_cost(K, posteriors)
     if params.get("cost_of") is None:
@@ -325,10 +317,6 @@ class GroupPolicy(NamedTuple):
         All groups in training.
     reviewed : list of str
         Groups whose every case is reviewed: nothing can be promised for them.
-
-    See Also
-    --------
-    rejo.RejectClassifierCV : Makes one if ``fit`` is given a group; it is ``policy_``.
     """
 
     names: list[str]

@@ -1,12 +1,10 @@
 """Traps in a table: columns that give the class away, and rows that are copies.
 
-A column such as ``closed on`` or ``collection fees`` may have been filled in because of the class.
-A model that learns from it looks perfect, and is useless for new cases, which lack it.  Each column
-is tried alone, on cases that were not used to learn from it.
+A column such as ``closed on`` may have been filled in because of the class.  Each column is tried
+alone, on cases that were not used to learn from it.
 
-A guarantee counts independent cases.  Copies of a row are right or wrong together, so ``n`` of them
-prove no more than one, and a model has seen a calibration case whose copy it learned from.  Rows of
-a table with few different values are often identical by chance, and such cases are independent.
+A guarantee counts independent cases, and copies of a row are right or wrong together.  Rows of a
+table with few different values are often identical by chance, and such cases are independent.
 """
 
 import warnings
@@ -52,19 +50,7 @@ class Leaks(NamedTuple):
 
 
 def find_leaks(X: Any, y: Any, *, groups: Any = None, random_state: int = 0) -> Leaks:
-    """Try each column of a DataFrame alone; rows of one group are never learned from and predicted.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from rejo.selection.traps import find_leaks
-    >>> random = np.random.RandomState(0)
-    >>> income = random.normal(size=200)
-    >>> late = income + random.normal(size=200) < 0
-    >>> X = pd.DataFrame({"income": income, "fees": np.where(late, 40 + income, 0)})
-    >>> [suspect.column for suspect in find_leaks(X, late).suspects]
-    ['fees']
-    """
+    """Try each column of a DataFrame alone; rows of one group stay together."""
     labels, y = np.unique(np.asarray(y), return_inverse=True)
     K, n = len(labels), len(y)
     if K < 2 or n < FEWEST:
