@@ -4,12 +4,9 @@ Prices are a matrix ``L`` of shape (K, K + 1): rows are true classes, columns th
 last, the review.  A case with the posteriors ``p`` (K,) is expected to cost ``p @ L``, an entry for
 each column, and the cheapest column is the decision; a tie goes to the review.  With one price 1
 for every error and one price ``w`` for a review this is Chow's rule: review iff
-``max p <= 1 - w``.  With two classes, where deciding 1 for a true 0 costs ``a``, deciding 0 for a
-true 1 costs ``b`` and a review costs ``r``, it is a pair of cut-offs: class 1 iff
-``p_1 > 1 - r / a``, class 0 iff ``p_1 < r / b``, and review between them.
+``max p <= 1 - w``.
 
-*What a review is worth* is the cost of the cheapest decision minus that of the review: the money
-that a review is expected to save, negative where a review costs more than it saves.  It is the
+*What a review is worth* is the cost of the cheapest decision minus that of the review.  It is the
 order of a review queue, and every operating point is a cut in it.
 """
 
@@ -144,30 +141,21 @@ def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
     return np.asarray(p, dtype=np.float64) @ np.asarray(prices, dtype=np.float64)
 
 
+@described
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     """Choose the decision with the lowest expected cost, or a review.
 
-    With one price for all errors and one for all reviews this is Chow's rule
-    :footcite:p:`chow1970`; for prices that differ, see also :footcite:t:`elkan2001`.
+    See :footcite:t:`chow1970` and, for prices that differ, :footcite:t:`elkan2001`.
 
     Parameters
     ----------
-    p : array-like of shape (n_samples, n_classes)
-        Posteriors.
-    prices : array-like of shape (n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class.  Only differences
-        within a row matter, and a positive factor changes nothing but the unit of ``worth``.
+    %p, prices
 
     Returns
     -------
     decided : Decided
         Of equally cheap decisions, the likelier class is taken, and of equally likely classes the
         first.  A case whose posteriors are NaN goes to the review.
-
-    See Also
-    --------
-    rejo.prices.price_matrix : Prices as people have them.
-    rejo.ThresholdRejectClassifier : The same for any classifier.
 
     Examples
     --------

@@ -1,12 +1,8 @@
 """Whether reviews widen the gaps between groups.
 
-A classifier that leaves its doubtful cases to review is more accurate on the cases that it decides.
-Not for every group: where a group's errors are made with high sureness, reviews take its right
-decisions first, and the gap to the others grows.
-
-All groups share one ranking and one cut. A case of a group is then decided rightly or wrongly, or
-reviewed where its decision would have been right or wrong; everything here follows from these four
-counts.
+Where a group's errors are made with high sureness, reviews take its right decisions first, and the
+gap to the others grows.  All groups share one ranking and one cut, and everything follows from four
+counts: cases decided rightly or wrongly, or reviewed where the decision would have been so.
 """
 
 from collections.abc import Sequence
@@ -82,8 +78,7 @@ class DisparityCurve(NamedTuple):
         Between the accuracies of these two; the interval allows for all groups at once.
     change, change_low, change_high : ndarray of shape (n_shares,)
         The gap minus that between the same two groups if every case were decided. Reviews widen
-        the gap beyond chance where ``change_low > 0``; the interval allows for the choice of two
-        groups, but not for the choice of a share.
+        the gap beyond chance where ``change_low > 0``.
     min_cases, confidence
         As they were given.
     """
@@ -174,8 +169,7 @@ def disparity_curve(
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
     The least sure cases of all groups go to review first, which can magnify disparities
-    :footcite:p:`jones2021`. There is no ``sample_weight``: weights do not say how many independent
-    cases they stand for.
+    :footcite:p:`jones2021`.
 
     Parameters
     ----------
@@ -196,10 +190,6 @@ def disparity_curve(
     -------
     DisparityCurve
         Named tuple of arrays; ``rows()`` gives it as a table, ``words(share)`` as a sentence.
-
-    See Also
-    --------
-    rejo.displays.DisparityDisplay : Draw the curve.
 
     Examples
     --------
@@ -286,10 +276,8 @@ def accuracy_gap(
 ) -> AccuracyGap:
     """Gap between the best and the worst group, and what reviews add to it, from counts.
 
-    The interval of the gap is from Wilson's intervals of all groups, at a confidence that lets all
-    of them hold together. The data chose the two groups, so the interval of the change is at a
-    confidence that lets it hold for every two. Its variance is that of a ratio, with one case added
-    to each of the four counts: a group without a wrong decision is not known to be without errors.
+    The interval of the gap is from Wilson's intervals of all groups together. The data chose the
+    two groups, so the interval of the change holds for every two.
 
     Parameters
     ----------

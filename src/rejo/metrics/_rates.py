@@ -81,26 +81,19 @@ def empirical_risk(
 ) -> float:
     """Mean cost of a point, ``reject_cost * R + E``.
 
-    This is the risk of :footcite:t:`chow1970`. For two classes it is what data replication
-    minimises; for more, that is an ordinal loss.
+    This is the risk of :footcite:t:`chow1970`.
 
     Parameters
     ----------
     %y_true, y_pred
     reject_cost : float
-        Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With K classes,
-        rejecting never pays if it costs more than ``1 - 1 / K``, as a guess costs no more.
+        Cost of a rejection, between 0 and 1, where a wrong decision costs 1.
     %reject_label, classes, sample_weight
 
     Returns
     -------
     float
         Lower is better.
-
-    See Also
-    --------
-    expected_cost : The same in money, by class, with reviewers who make mistakes.
-    ordinal_risk : Errors that cost more the further off they are.
 
     Examples
     --------

@@ -15,17 +15,6 @@ class Tally(NamedTuple):
     ----------
     right, wrong, rejected : ndarray
         Counts, or sums of weights, all of the same shape; () for a single count.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.metrics import Tally
-    >>> counts = Tally(right=np.array([90.0, 70.0]), wrong=np.array([10.0, 2.0]),
-    ...                rejected=np.array([0.0, 28.0]))  # without and with reviews
-    >>> counts.accepted_accuracy.round(3)
-    array([0.9  , 0.972])
-    >>> counts.risk(reject_cost=0.2)
-    array([0.1  , 0.076])
     """
 
     right: Floats
