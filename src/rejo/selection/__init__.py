@@ -68,6 +68,7 @@ __all__ = [
     "cost_scorer",
     "cross_fit",
     "cross_val_outcomes",
+    "ranking_outcomes",
     "reject_curve",
     "standard_methods",
 ]
