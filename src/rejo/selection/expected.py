@@ -49,14 +49,10 @@ class Expected(NamedTuple):
         check_fields(self, n_cases=count(1, 1 << 53), confidence=number(1e-9, 1 - 1e-15))
         _check_intervals(self, self[:3], lambda rate: not (rate < 0 or rate > 1))  # it may be NaN
 
-    def _restored(self) -> Expected:
-        """Name the parts of the intervals again, which come from a file as plain tuples."""
-        return Expected._make([*(Interval(*part) for part in self[:3]), *self[3:]])
-
 
 def _check_intervals(record: Any, intervals: Iterable[Any], test: Callable[[float], Any]) -> None:
     for part in intervals:
-        fine = isinstance(part, tuple) and len(part) == 3
+        fine = isinstance(part, Interval)
         fine = fine and all(isinstance(x, float) and test(x) for x in part)
         require(fine, record, "what it expects is malformed")
 
@@ -169,10 +165,6 @@ class MeanCosts(NamedTuple):
         """A number, and two intervals."""
         check_fields(self, review_all=number())
         _check_intervals(self, (self.chosen, self.decide_all), np.isfinite)
-
-    def _restored(self) -> MeanCosts:
-        """Name the parts of the intervals again, which come from a file as plain tuples."""
-        return MeanCosts(Interval(*self.chosen), self.review_all, Interval(*self.decide_all))
 
 
 class ErrorNumbers(NamedTuple):
