@@ -119,21 +119,6 @@ class DisparityCurve(NamedTuple):
         notes = [f"Limits at a confidence of {percent(self.confidence)}."]
         return table_html(title, columns, shares=columns.keys(), notes=notes)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each share and group, as for a DataFrame."""
-        columns = "reviewed", "n_decided", "accuracy", "low", "high"
-        return [
-            {
-                "share": float(self.share[s]),
-                "group": group,
-                "n_cases": int(self.n_cases[g]),
-                **{name: getattr(self, name)[s, g].item() for name in columns},
-                "too_few": bool(self.n_decided[s, g] < self.min_cases),
-            }
-            for s in range(len(self.share))
-            for g, group in enumerate(self.groups.tolist())
-        ]
-
     def words(self, share: float) -> str:
         """Say what becomes of the gap at the share of reviews that is closest to this one."""
         number("share", share, 0, 1)
@@ -189,7 +174,7 @@ def disparity_curve(
     Returns
     -------
     DisparityCurve
-        Named tuple of arrays; ``rows()`` gives it as a table, ``words(share)`` as a sentence.
+        Named tuple of arrays; ``words(share)`` says it in a sentence.
 
     Examples
     --------

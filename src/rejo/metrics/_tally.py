@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._html import table_html
 from rejo._typing import Floats, Indices
 
 
@@ -20,14 +19,6 @@ class Tally(NamedTuple):
     right: Floats
     wrong: Floats
     rejected: Floats
-
-    def _repr_html_(self) -> str | None:
-        if np.ndim(self.right) > 1:
-            return None  # an array of tables: as text
-        rates = "rejection_rate", "error_rate", "accepted_error_rate"
-        counts = {name: np.atleast_1d(part).tolist() for name, part in self._asdict().items()}
-        counts |= {name: np.atleast_1d(getattr(self, name)).tolist() for name in rates}
-        return table_html("Cases", counts, shares=rates)
 
     @property
     def total(self) -> Floats:

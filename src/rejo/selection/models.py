@@ -24,7 +24,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo._errors import RejoError
-from rejo._html import table_html
 from rejo._io import percent, progress
 from rejo._typing import Floats, Indices
 from rejo.baselines import (
@@ -125,18 +124,6 @@ class Choice:
             decided = [mean_cost(cases.at_prices(L).all_decided(), L) for L in self.prices]
             found["deciding every case"] = float(np.mean([cost.estimate for cost in decided]))
         return found
-
-    def _repr_html_(self) -> str:
-        columns = {
-            "model": [METHODS[entry.name].label for entry in self.tried],
-            "chosen": ["yes" if entry.name == self.name else "" for entry in self.tried],
-            "log loss": [entry.log_loss for entry in self.tried],
-            "mean cost of a case": [entry.cost.estimate for entry in self.tried],
-        }
-        notes = [f"{way}: {cost:.4g}" for way, cost in self.baselines.items()]
-        notes += [f"Left out: {name} ({reason})" for name, reason in self.left_out.items()]
-        title = f"Choice of a model on {len(self.y):,} cases, {self.n_folds} folds"
-        return table_html(title, columns, notes=notes)
 
 
 @described

@@ -369,8 +369,6 @@ class RejectClassifierCV(OperatingPoint):
         time : array-like of shape (n_samples,), default=None
             When each case arose; with a ``confidence``, the latest cases are held out.
         """
-        self._validate_params()
-        self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
         self._check()
         for name, values in {"group": group, "time": time}.items():
             folds.check_aligned(X, name, values)
@@ -378,14 +376,9 @@ class RejectClassifierCV(OperatingPoint):
         task = self._task(X, y, weight, groups, group, time)
         learner = self._judge_out_of_fold(task)
         model = fit_weighted(clone(learner.estimator), *task.part(self), task.weight)
-        held_out = None
-        if task.held is not None:
-            held_out = self._judge_held(model, learner, task)
-        elif is_tied(learner.cases):  # which the fitted model decides, or reviews, together
-            posteriors = learner.cases.p is not None
-            final = judge_with(model, X, task.classes, posteriors=posteriors)
-            learner = learner._replace(final=final).ranked(task.ranking_prices)
-        self._expect(task, *self._choose(model, task, learner, held_out))
+        learner, held_out = self._judge_by(model, learner, task)
+        point = self._choose(model, task, learner, held_out)
+        self._expect(task, *point)
         self.typical_ = typical_of(self.best_estimator_, X)
         return self
 
@@ -530,14 +523,22 @@ class RejectClassifierCV(OperatingPoint):
                 cases = replace(cases, kind=novel_kinds(model, X, cases))
         return model, cases
 
-    def _judge_held(self, model: Any, learner: Learner, task: Task) -> OutOfFold:
-        """Judge the held-out cases as the learner ranks its own."""
-        X, _ = _safe_split(self, task.X, task.y, task.held, task.train)
+    def _judge_by(
+        self, model: Any, learner: Learner, task: Task
+    ) -> tuple[Learner, OutOfFold | None]:
+        """Judge held-out cases by the fitted model, or else those that it ranks alike."""
         posteriors = learner.cases.p is not None
-        new = judge_with(model, X, task.classes, posteriors=posteriors)
-        new = new.at_prices(task.ranking_prices)
-        about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
-        return replace(new, **{k: v[task.held] for k, v in about.items() if v is not None})
+        if task.held is not None:
+            X, _ = _safe_split(self, task.X, task.y, task.held, task.train)
+            new = judge_with(model, X, task.classes, posteriors=posteriors)
+            new = new.at_prices(task.ranking_prices)
+            about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
+            known = {name: of[task.held] for name, of in about.items() if of is not None}
+            return learner, replace(new, **known)
+        if is_tied(learner.cases):  # which it decides, or reviews, together
+            final = judge_with(model, task.X, task.classes, posteriors=posteriors)
+            learner = learner._replace(final=final).ranked(task.ranking_prices)
+        return learner, None
 
     def settle(
         self,
@@ -555,8 +556,6 @@ class RejectClassifierCV(OperatingPoint):
         say what to expect and prove what is promised: the same cases must not do both.  Some
         training cases ``X`` say what is typical.
         """
-        self._validate_params()
-        self.__dict__.pop("expected_", None)
         self._check()
         for name in ("param_grid", "max_error_by_group", "review_budget_by_group"):
             if getattr(self, name) is not None:
@@ -699,6 +698,8 @@ class RejectClassifierCV(OperatingPoint):
 
     def _check(self) -> None:
         """Refuse parameters that do not go together."""
+        self._validate_params()
+        self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
         given = check_targets(self.get_params(deep=False))
         learner, name = self._learner, self._by_name
         if isinstance(learner, FrozenEstimator):
