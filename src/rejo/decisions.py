@@ -15,21 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import shared_parameters
 from rejo._typing import Floats, Indices
 
 TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less are equal
 
-described = shared_parameters(
-    """
-    p : array-like of shape (n_samples, n_classes)
-        Posteriors.
-    prices : array-like of shape (n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class.
-    """
-)
-
-__all__ = ["Decided", "decide", "expected_costs", "imperfect_reviews", "uniform_prices"]
+__all__ = ["Decided", "decide", "uniform_prices"]
 
 
 class Decided(NamedTuple):
@@ -83,65 +73,6 @@ def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
     return prices
 
 
-@described
-def imperfect_reviews(
-    prices: ArrayLike, accuracy: ArrayLike, wrong: ArrayLike | None = None
-) -> Floats:
-    """Add the reviewers' own errors to the price of a review.
-
-    A review of a case of class ``k`` then costs ``r_k + (1 - accuracy_k) * wrong_k``.
-
-    Parameters
-    ----------
-    %prices
-    accuracy : float or array-like of shape (n_classes,)
-        Share of the reviewed cases of each true class that end in the right decision.
-    wrong : float or array-like of shape (n_classes,), default=None
-        Price of a reviewer's wrong answer; by default the mean price of the wrong decisions.
-
-    Returns
-    -------
-    prices : ndarray of shape (n_classes, n_classes + 1)
-        A copy with a higher last column.
-
-    Examples
-    --------
-    >>> from rejo.decisions import imperfect_reviews, uniform_prices
-    >>> imperfect_reviews(uniform_prices(2, reject_cost=0.2), accuracy=0.9)
-    array([[0. , 1. , 0.3],
-           [1. , 0. , 0.3]])
-    """
-    prices = np.array(prices, dtype=np.float64)
-    if wrong is None:
-        wrong = prices[:, :-1].sum(axis=1) / (len(prices) - 1)  # the diagonal is 0
-    prices[:, -1] += (1.0 - np.asarray(accuracy)) * np.asarray(wrong, dtype=np.float64)
-    return prices
-
-
-@described
-def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
-    """Return what every decision, and a review, is expected to cost.
-
-    Parameters
-    ----------
-    %p, prices
-
-    Returns
-    -------
-    costs : ndarray of shape (n_samples, n_classes + 1)
-        ``p @ prices``: of every decision and, last, of a review.
-
-    Examples
-    --------
-    >>> from rejo.decisions import expected_costs, uniform_prices
-    >>> expected_costs([[0.9, 0.1], [0.6, 0.4]], uniform_prices(2, reject_cost=0.2))
-    array([[0.1, 0.9, 0.2],
-           [0.4, 0.6, 0.2]])
-    """
-    return np.asarray(p, dtype=np.float64) @ np.asarray(prices, dtype=np.float64)
-
-
-@described
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     """Choose the decision with the lowest expected cost, or a review.
 
@@ -149,7 +80,10 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
 
     Parameters
     ----------
-    %p, prices
+    p : array-like of shape (n_samples, n_classes)
+        Posteriors.
+    prices : array-like of shape (n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class.
 
     Returns
     -------
@@ -169,7 +103,8 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     array([-25., 200., -35.])
     """
     p = np.asarray(p, dtype=np.float64)
-    costs = expected_costs(p, prices)  # (n, K + 1)
+    prices = np.asarray(prices, dtype=np.float64)
+    costs = p @ prices  # (n, K + 1)
     slack = TIE * np.abs(prices).max()
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     best = costs[:, :-1].min(axis=1)

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._typing import Floats, Indices
-from rejo.decisions import decide, expected_costs
+from rejo.decisions import decide
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
 from rejo.estimators.classes import check_sample_weight, labels_like
 from rejo.estimators.reviews import Judgement
@@ -31,7 +31,7 @@ def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judg
     most = prices[:, :-1].max() - min(prices[:, -1].min(), 0.0)  # that a review can be worth
     distance = np.abs(found.worth)
     if not rejects:
-        best, second = np.partition(expected_costs(p, prices)[:, :-1], 1, axis=1)[:, :2].T
+        best, second = np.partition((p @ prices)[:, :-1], 1, axis=1)[:, :2].T
         distance = second - best
     return Judgement(
         decision=found.decision if rejects else found.forced,
