@@ -236,7 +236,7 @@ def _pairs(counts: NDArray[Any]) -> float:
     return float((size * (size - 1) / 2).sum())
 
 
-def _columns(X: Any) -> Iterator[Floats]:
+def _columns(X: Any) -> Iterator[Any]:
     """Each column (n,) as numbers; equal where the values are."""
     if issparse(X):
         X = X.tocsc()
