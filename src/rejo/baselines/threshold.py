@@ -220,12 +220,16 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         scores = graph.decision(self.estimator_, X, self._labels)
         return str(graph.add("Sub", scores, self.cutoffs_[None, :]))
 
-    def _check_moves(self, reject_cost: float | None) -> None:
+    def at(
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
+    ) -> Self:
+        check_is_fitted(self)
         if not self.decides_by_posteriors:
             raise ValueError(
                 f"rule={self._rule!r} chose its cut-offs for one reject cost. Fit it again for "
                 "another, or use rule='chow', which decides at any prices."
             )
+        return super().at(reject_cost, cost_of, prices=prices)
 
     # ---- the choice of the cut-offs -------------------------------------------------------
 

@@ -84,6 +84,7 @@ from rejo.estimators.reviews import (
     POLICY,
     REASONS,
     Judgement,
+    UnknownScoreError,
     must_review,
 )
 from rejo.estimators.svm import RejoSVC

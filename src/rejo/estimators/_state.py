@@ -60,6 +60,8 @@ from rejo.solvers import BoostedTrees, Moments, linear
 LARGEST_OFFSET = 1500.0  # the logarithm of the largest number over the smallest
 MOST_UNITS = 1 << 14  # of a layer: a prediction holds them for 2048 points
 FEATURES = count(1, MOST_FEATURES)
+LOSS = maybe(floats("K", None, low=0.0))
+OFFSETS = optional(maybe(floats("Q", low=-LARGEST_OFFSET, high=LARGEST_OFFSET)))
 
 
 # ---- the contract -------------------------------------------------------------------------------
@@ -78,6 +80,10 @@ def _reject_classifier(model: Any) -> None:
 def _boundary_classifier(model: Any) -> None:
     fine = model._loss is None or model._loss.shape[1] == model._n_boundaries + 1
     require(fine, model, "the loss matrix and classes_ do not agree")
+
+
+def _boundaries(model: Any) -> dict[str, int]:
+    return {"Q": model._n_boundaries}
 
 
 def _parallel_boundaries(model: Any) -> None:
@@ -111,14 +117,14 @@ declare(
 )
 declare(
     BoundaryClassifier,
-    {"_loss": maybe(floats("K", None, low=0.0))},
+    {"_loss": LOSS},
     _boundary_classifier,
-    lengths=lambda model: {"Q": model._n_boundaries},
+    lengths=_boundaries,
 )
 declare(ParallelBoundaries, {"thresholds_": floats("Q")}, _parallel_boundaries)
 declare(
     PosteriorsMixin,
-    {"_odds_offsets": optional(maybe(floats("Q", low=-LARGEST_OFFSET, high=LARGEST_OFFSET)))},
+    {"_odds_offsets": OFFSETS},
 )
 declare(
     PricedClassifier,
@@ -326,15 +332,13 @@ def _boost(model: Any) -> None:
     replicas, posteriors = model.form_ == "replicas", model.form_ == "posteriors"
     K, S = len(model.classes_), len(model.intercepts_)
     right = (model._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
+    _boundary_classifier(model)
     require(right == S, model, "its intercepts are not those of its scores")
     Q, p = 0 if posteriors else model._n_boundaries, model.n_features_in_ + replicas
     require(len(model.offsets_) == Q, model, "its offsets are not those of its boundaries")
     require(model.trees_.n_features == p, model, "its trees have other features")
     targets = model.trees_.target < (1 if replicas else S)
     require(targets.all(), model, "a tree adds to a score that it does not have")
-    sizes = [0 if one is None else len(one) for one in model._categories or ()]
-    said = [] if model._n_categories is None else model._n_categories.tolist()
-    require(sizes == said, model, "its categories are not as many as they should be")
     split = model.trees_.feature >= 0
     by_code, columns = model.trees_.category[split] >= 0, model.trees_.feature[split]
     coded = np.zeros(by_code.shape, dtype=bool)
@@ -362,6 +366,8 @@ declare(
 declare(
     RejoBoost,
     {
+        "_loss": LOSS,
+        "_odds_offsets": OFFSETS,
         "form_": one_of(*FORMS),
         "trees_": part(BoostedTrees),
         "intercepts_": floats("S"),
@@ -371,10 +377,10 @@ declare(
         "_categories": maybe(
             each(maybe(either(texts(), floats(None), indices(None, low=-(1 << 63)))), "p")
         ),
-        "_n_categories": maybe(indices("p", dtype="int64")),
         "_zeros_missing": flag(),
         "_saw_gaps": flag(),
     },
     _boost,
+    lengths=_boundaries,
     saved=True,
 )

@@ -22,7 +22,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import replica_tables
+from rejo.estimators.boundaries import (
+    BoundaryClassifier,
+    boundary_tables,
+    count_boundaries,
+    loss_as_fitted,
+    mean_loss,
+)
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.growing import (
     FORMS,
@@ -45,9 +51,15 @@ from rejo.estimators.matrices import (
     without_zeros,
 )
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
-from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
+from rejo.estimators.posteriors import (
+    boundary_posteriors,
+    boundary_posteriors_to_onnx,
+    judge_boundaries,
+    judge_posteriors,
+    odds_offsets,
+)
 from rejo.estimators.priced import PricedClassifier
-from rejo.estimators.reviews import Judgement
+from rejo.estimators.reviews import Judgement, refuse_unknown
 from rejo.solvers import ScoreTable, Walker, best_thresholds, ready, score_table
 from rejo.tables import as_pandas
 
@@ -69,7 +81,7 @@ def _has_proba(model: RejoBoost) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RejoBoost(PosteriorsMixin, PricedClassifier):
+class RejoBoost(PricedClassifier):
     """Gradient boosting with a reject option.
 
     Trees are grown by XGBoost :footcite:p:`chen2016`, in one of three forms.
@@ -184,6 +196,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     boundaries: str = "auto"
     s: int | None = None
     loss_matrix: Any = None
+    class_weight: Any = None
     n_jobs: int | None = None
     n_estimators: int = 1000
     learning_rate: float = 0.1
@@ -199,7 +212,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **PosteriorsMixin._parameter_constraints,
+        **BoundaryClassifier._parameter_constraints,
         "reject_cost": [ReviewPrice(1.0), None],
         "cost_of": "no_validation",  # by price_matrix, when the classes are known
         "boundaries": [StrOptions({"auto", *FORMS})],
@@ -319,15 +332,11 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             self.__dict__.pop("feature_names_in_", None)
             if not isinstance(names, int):
                 self.feature_names_in_ = np.array(names, dtype=object)
-            self._set_categories(categories)
+            self._categories = categories
             self._zeros_missing = self._saw_gaps = False
         self.form_ = self._form(len(classes))
-        PricedClassifier._set_prices(self, classes, ordered)  # there are no thresholds yet
-        if self.form_ == "posteriors":
-            self._loss = self._odds_offsets = None
-            labels, costs = replica_tables(len(classes), None, None)
-        else:
-            labels, costs = self._set_classes(classes)
+        self._set_prices(classes, ordered)
+        labels, costs = self._set_boundaries()
         settings = {
             "learning_rate": float(self.learning_rate),
             "max_depth": int(self.max_depth),
@@ -454,13 +463,15 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     @available_if(lambda model: getattr(model, "form_", model.boundaries) != "posteriors")
     def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary, as of the other learners; not of posteriors."""
         return self.boundaries_of(self._scores(X))
 
     @available_if(_has_proba)
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of every class.
 
-        It exists for posteriors, for two classes, and with ``reject_cost=None``.
+        It exists for posteriors, for two classes, and with ``reject_cost=None``.  A row that
+        cannot be judged is refused, as by :meth:`predict_forced`.
 
         Parameters
         ----------
@@ -471,10 +482,9 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         p : ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        check_is_fitted(self)
-        if self.form_ != "posteriors":
-            return super().predict_proba(X)
-        return self.posteriors_of(self._scores(X))
+        f = self._scores(X)
+        refuse_unknown(np.isnan(f))
+        return self.posteriors_of(f)
 
     @available_if(lambda model: getattr(model, "form_", model.boundaries) == "posteriors")
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
@@ -487,17 +497,19 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             yield self.posteriors_of(f)
 
     def judge(self, X: Any) -> Judgement:
-        check_is_fitted(self)
+        f = self._scores(X)
         if self.form_ != "posteriors":
-            return super().judge(X)
-        found = judge_posteriors(
-            self.posteriors_of(self._scores(X)), self.prices_, rejects=self._rejects
-        )
+            scores = self.boundaries_of(f)
+            return judge_boundaries(scores, scores, self._odds_offsets, rejects=self._rejects)
+        found = judge_posteriors(self.posteriors_of(f), self.prices_, rejects=self._rejects)
         return found if self.decides_by_posteriors else found._replace(worth=None)
 
-    def _decide(self, X: Any) -> Indices:
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         check_is_fitted(self)
-        return self.judge(X).decision if self.form_ == "posteriors" else super()._decide(X)
+        if self._loss is None:
+            return super()._mean_cost(X, y, sample_weight)
+        counts = count_boundaries(self.boundary_scores(X), rejects=self._rejects)
+        return mean_loss(self._loss, self.classes_, counts, y, sample_weight)
 
     @property
     def decides_by_posteriors(self) -> bool:
@@ -524,29 +536,42 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     # ---- thresholds and prices ------------------------------------------------------------
 
-    def _set_thresholds(self) -> None:
-        """Find the best thresholds on the held-out rows, for the present costs."""
-        self.offsets_ = np.empty(0)
-        if self.form_ != "posteriors":
-            labels, costs = self._set_classes(self.classes_)
-            b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
-            # Sorting thresholds on one score changes no count.
-            self.offsets_ = -np.sort(-b) if self.form_ == "parallel" else b
-
-    def _check_moves(self, reject_cost: float | None) -> None:
-        if self.form_ == "posteriors":
-            return
-        if reject_cost is None:
+    def at(
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
+    ) -> Self:
+        check_is_fitted(self)
+        if self.form_ != "posteriors" and reject_cost is None:
             raise ValueError(
                 f"boundaries of the form {self.form_!r} take other reject costs only; for prices "
                 "use boundaries='posteriors'."
             )
         if self._loss is not None:
             raise ValueError("the model was fitted for a loss_matrix, which has no reject cost.")
+        model = super().at(reject_cost, cost_of, prices=prices)
+        model._set_thresholds()
+        return model
 
-    def _set_prices(self, classes: NDArray[Any], ordered: bool, prices: Any = None) -> None:
-        super()._set_prices(classes, ordered, prices)
-        self._set_thresholds()
+    def _set_boundaries(self) -> tuple[Floats, Floats]:
+        """Store what the present costs say of the boundaries; replica labels and costs (K, Q)."""
+        classes, self._loss, self._odds_offsets = self.classes_, None, None
+        if self.form_ == "posteriors":
+            return boundary_tables(classes, None, None, None)
+        labels, costs = boundary_tables(classes, self.reject_cost, self.s, self.loss_matrix)
+        self._set_labels(classes, rejects=costs.shape[1] >= len(classes))
+        self._loss, self._odds_offsets = loss_as_fitted(self.loss_matrix), odds_offsets(costs)
+        return labels, costs
+
+    def _set_thresholds(self) -> None:
+        """Find the best thresholds on the held-out rows, for the present costs."""
+        labels, costs = self._set_boundaries()
+        self.offsets_ = np.empty(0)
+        if self.form_ != "posteriors":
+            b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
+            # Sorting thresholds on one score changes no count.
+            self.offsets_ = -np.sort(-b) if self.form_ == "parallel" else b
+
+    def _operating_point(self) -> dict[str, Any]:
+        return super()._operating_point() if self._loss is None else {"loss_matrix": self._loss}
 
     @property
     def _highest_reject_cost(self) -> float:
@@ -556,12 +581,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     def _n_threads(self) -> int:
         return int(_openmp_effective_n_threads(self.n_jobs))
-
-    def _set_categories(self, categories: Categories | None) -> None:
-        """Store the categories of each column, and their numbers: 0 where there are none."""
-        self._categories = categories
-        sizes = [0 if one is None else len(one) for one in categories or ()]
-        self._n_categories = None if categories is None else np.array(sizes, dtype=np.int64)
 
     def _check_input(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array in C order or CSR; a frame with categories as their codes."""
@@ -576,7 +595,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             X = as_pandas(X)
         categories = categories_of(X) if reset else known
         if reset:
-            self._set_categories(categories)
+            self._categories = categories
             self._zeros_missing = issparse(X)
         if categories is not None:
             if not is_frame(X):
@@ -621,6 +640,9 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     def posteriors_of(self, scores: Floats) -> Floats:
         """Posteriors (n, n_classes), from the sums of the trees (n, n_scores)."""
+        if self.form_ != "posteriors":
+            odds = self.boundaries_of(scores) - self._odds_offsets
+            return boundary_posteriors(odds, rejects=self._rejects)
         if scores.shape[1] > 1:
             return np.asarray(softmax(scores, axis=1))
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
@@ -655,6 +677,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         return str(graph.falling(f, self._n_boundaries))
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
+        K = len(self.classes_)
         if self.form_ != "posteriors":
-            return super()._posteriors_to_onnx(graph, X)
-        return str(graph.from_logits(self._scores_to_onnx(graph, X), len(self.classes_)))
+            odds = graph.add("Sub", graph.apply(self, X), self._odds_offsets[None, :])
+            return boundary_posteriors_to_onnx(graph, odds, K, rejects=self._rejects)
+        return str(graph.from_logits(self._scores_to_onnx(graph, X), K))

@@ -90,12 +90,7 @@ class BoundaryClassifier(RejectClassifier):
         check_is_fitted(self)
         if self._loss is None:
             return super()._mean_cost(X, y, sample_weight)
-        counts = self._counts(X)
-        check_consistent_length(counts, y)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(counts))
-        return float(
-            np.average(self._loss[class_indices(y, self.classes_), counts], weights=weight)
-        )
+        return mean_loss(self._loss, self.classes_, self._counts(X), y, sample_weight)
 
     def _check_parameters(self) -> None:
         """``_validate_params``, but remember what was found valid.
@@ -156,23 +151,14 @@ class BoundaryClassifier(RejectClassifier):
         A model that continues gives its number of boundaries: another one is refused, and
         the model stays as it is.
         """
-        K = len(classes)
-        if self.loss_matrix is None:
-            labels, costs = replica_tables(K, self.reject_cost, self.s)
-        else:
-            costs = costs_from_loss(self.loss_matrix)
-            labels = replica_labels(K, reject=costs.shape[1] > K - 1)
-            if len(costs) != K:
-                raise ValueError(
-                    f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
-                )
+        labels, costs = boundary_tables(classes, self.reject_cost, self.s, self.loss_matrix)
         if n_boundaries not in (None, costs.shape[1]):
             raise ValueError(
                 f"the model has {n_boundaries} boundaries, but reject_cost={self.reject_cost!r} or "
                 f"loss_matrix now needs {costs.shape[1]}: with and without rejection are "
                 "different models. Set warm_start=False and fit again."
             )
-        self._set_labels(classes, rejects=costs.shape[1] > K - 1)
+        self._set_labels(classes, rejects=costs.shape[1] >= len(classes))
         self._loss = loss_as_fitted(self.loss_matrix)
         return labels, costs
 
@@ -313,6 +299,13 @@ def loss_as_fitted(loss_matrix: Any) -> Floats | None:
     return None if loss_matrix is None else np.array(loss_matrix, dtype=np.float64)
 
 
+def mean_loss(loss: Floats, classes: Any, counts: Indices, y: Any, sample_weight: Any) -> float:
+    """Mean entry of a loss matrix (K, Q + 1), by the boundaries (n,) below each point."""
+    check_consistent_length(counts, y)
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(counts))
+    return float(np.average(loss[class_indices(y, classes), counts], weights=weight))
+
+
 def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
     """Decide each point from its scores (..., n_boundaries), with or without reject regions.
 
@@ -350,6 +343,21 @@ def _reject_unknown(counts: Indices, unknown: NDArray[np.bool_], *, rejects: boo
 def middle_scores(scores: Floats, *, rejects: bool) -> Floats:
     """Score (..., n_classes - 1) for the middle between neighbouring classes."""
     return scores[..., 0::2] + scores[..., 1::2] if rejects else scores
+
+
+def boundary_tables(
+    classes: NDArray[Any], reject_cost: float | None, s: int | None, loss_matrix: Any
+) -> tuple[Floats, Floats]:
+    """Replica labels and costs (K, Q), by a reject cost or a loss matrix."""
+    K = len(classes)
+    if loss_matrix is None:
+        return replica_tables(K, reject_cost, s)
+    costs = costs_from_loss(loss_matrix)
+    if len(costs) != K:
+        raise ValueError(
+            f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
+        )
+    return replica_labels(K, reject=costs.shape[1] >= K), costs
 
 
 @lru_cache(maxsize=512)

@@ -44,7 +44,6 @@ class PricedClassifier(RejectClassifier):
         model : the same class
         """
         check_is_fitted(self)
-        self._check_moves(reject_cost)
         if sum(given is not None for given in (reject_cost, cost_of, prices)) != 1:
             raise ValueError("give one of reject_cost and cost_of, or prices.")
         model = copy(self)
@@ -56,9 +55,6 @@ class PricedClassifier(RejectClassifier):
             model.cost_of = self.cost_of  # a clone must be able to fit
         model._set_prices(self.classes_, self._ordered, prices)
         return model
-
-    def _check_moves(self, reject_cost: float | None) -> None:
-        """Refuse other prices if this fit does not serve them."""
 
     def _set_prices(self, classes: NDArray[Any], ordered: bool, prices: Any = None) -> None:
         """Store the classes, whether they have an order, and the prices."""

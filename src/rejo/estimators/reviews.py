@@ -52,15 +52,22 @@ def decided(model: Any, X: Any, group: Any = None) -> Indices:
     return model._decide(X) if group is None else judged(model, X, group).decision
 
 
+class UnknownScoreError(ValueError):
+    """The scores of some of the cases are not numbers: these are ``rows``."""
+
+    def __init__(self, rows: Indices, n_cases: int) -> None:
+        super().__init__(
+            f"the scores of {len(rows)} of {n_cases} cases are not numbers, so these cannot be "
+            f"decided without a rejection; the first is row {rows[0]}. Check the values of these "
+            "cases, and scale features that are very large."
+        )
+        self.rows = rows
+
+
 def refuse_unknown(unknown: NDArray[np.bool_]) -> None:
     """Refuse to decide points (n, ...) whose scores are not numbers."""
     if unknown.any():
-        rows = np.unique(np.nonzero(unknown)[0])
-        raise ValueError(
-            f"the scores of {len(rows)} of {len(unknown)} cases are not numbers, so these cannot "
-            f"be decided without a rejection; the first is row {rows[0]}. Check the values of "
-            "these cases, and scale features that are very large."
-        )
+        raise UnknownScoreError(np.unique(np.nonzero(unknown)[0]), len(unknown))
 
 
 def audited(judgement: Judgement, share: float | None, random_state: Any = None) -> Judgement:
