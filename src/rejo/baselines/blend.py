@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
@@ -15,10 +15,25 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._frames import take_rows
+from rejo._state import (
+    FEATURES,
+    check_parameters,
+    declare,
+    each,
+    floats,
+    labels,
+    maybe,
+    names,
+    number,
+    optional,
+    part,
+    require,
+)
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import fit_clone, posteriors
 from rejo.estimators import (
     FiniteInterval,
+    check_member,
     check_table,
     check_targets,
 )
@@ -323,3 +338,37 @@ def tempered(p: Floats, temperature: float) -> Floats:
     logs = np.log(np.maximum(p, LEAST)) / temperature
     scaled: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     return scaled / scaled.sum(axis=1, keepdims=True)
+
+
+def _blend(model: Any) -> None:
+    """The weights are shares, and each classifier has the classes and features of the blend."""
+    fine = type(model.estimators) is list and all(
+        type(pair) is tuple and len(pair) == 2 and type(pair[0]) is str for pair in model.estimators
+    )
+    require(fine, model, "its estimators are not pairs of a name and a classifier")
+    check_parameters(model)
+    w = model.weights_
+    require(len(model.estimators) == len(w), model, "it has more or fewer classifiers than names")
+    require(abs(w.sum() - 1) < 1e-6, model, "its weights are not shares")
+    p = getattr(model, "n_features_in_", None)
+    for member, weight in zip(model.estimators_, w, strict=True):
+        require((member is None) == (weight == 0), model, "a classifier is missing")
+        if member is not None:
+            check_member(model, member, model.classes_, p, "predict_proba")
+
+
+declare(
+    BlendClassifier,
+    {
+        "n_features_in_": optional(FEATURES),
+        "feature_names_in_": optional(names("p")),
+        "classes_": labels("K"),
+        "estimators_": each(maybe(part(BaseEstimator)), "n"),
+        "weights_": floats("n", low=0.0, high=1.0),
+        "temperature_": number(COLDEST, 1 / COLDEST),
+        "floor_": number(0.0, 1.0),
+    },
+    _blend,
+    weighted=("estimators", "estimators_", "weights_"),
+    saved=True,
+)

@@ -14,7 +14,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._docs import shared_parameters
-from rejo._state import check_state
+from rejo._state import (
+    FEATURES,
+    check_parameters,
+    check_state,
+    declare,
+    label,
+    labels,
+    maybe,
+    names,
+    number,
+    optional,
+    require,
+)
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, labels_like
 from rejo.estimators.parameters import ReviewPrice
@@ -421,3 +433,26 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def _reject_classifier(model: Any) -> None:
+    check_parameters(model)
+    answer, cost = model.reject_label_, model.reject_cost_
+    free = answer is None or answer not in model.classes_.tolist()
+    require(free, model, f"the reject label {answer!r:.40} is also a class")
+    least, most = model._lowest_reject_cost, model._highest_reject_cost
+    within = cost is None or least < cost <= most
+    require(within, model, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
+
+
+declare(
+    RejectClassifier,
+    {
+        "n_features_in_": FEATURES,
+        "feature_names_in_": optional(names("p")),
+        "classes_": labels("K"),
+        "reject_label_": maybe(label()),
+        "reject_cost_": maybe(number()),
+    },
+    _reject_classifier,
+)

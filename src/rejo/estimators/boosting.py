@@ -21,13 +21,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
+from rejo._state import (
+    declare,
+    each,
+    either,
+    flag,
+    floats,
+    indices,
+    maybe,
+    one_of,
+    part,
+    require,
+    texts,
+)
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import (
+    LOSS_STATE,
     BoundaryClassifier,
     boundary_tables,
+    check_loss,
     count_boundaries,
     loss_as_fitted,
     mean_loss,
+    n_boundaries,
 )
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.growing import (
@@ -52,6 +68,7 @@ from rejo.estimators.matrices import (
 )
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import (
+    OFFSETS,
     boundary_posteriors,
     boundary_posteriors_to_onnx,
     judge_boundaries,
@@ -60,7 +77,7 @@ from rejo.estimators.posteriors import (
 )
 from rejo.estimators.priced import PricedClassifier
 from rejo.estimators.reviews import Judgement, refuse_unknown
-from rejo.solvers import ScoreTable, Walker, best_thresholds, ready, score_table
+from rejo.solvers import BoostedTrees, ScoreTable, Walker, best_thresholds, ready, score_table
 from rejo.tables import as_pandas
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
@@ -682,3 +699,47 @@ class RejoBoost(PricedClassifier):
             odds = graph.add("Sub", graph.apply(self, X), self._odds_offsets[None, :])
             return boundary_posteriors_to_onnx(graph, odds, K, rejects=self._rejects)
         return str(graph.from_logits(self._scores_to_onnx(graph, X), K))
+
+
+def _boost(model: Any) -> None:
+    """The trees split by the features and add to the scores that there are."""
+    replicas, posteriors = model.form_ == "replicas", model.form_ == "posteriors"
+    K, S = len(model.classes_), len(model.intercepts_)
+    right = (model._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
+    check_loss(model)
+    require(right == S, model, "its intercepts are not those of its scores")
+    Q, p = 0 if posteriors else model._n_boundaries, model.n_features_in_ + replicas
+    require(len(model.offsets_) == Q, model, "its offsets are not those of its boundaries")
+    require(model.trees_.n_features == p, model, "its trees have other features")
+    targets = model.trees_.target < (1 if replicas else S)
+    require(targets.all(), model, "a tree adds to a score that it does not have")
+    split = model.trees_.feature >= 0
+    by_code, columns = model.trees_.category[split] >= 0, model.trees_.feature[split]
+    coded = np.zeros(by_code.shape, dtype=bool)
+    if model._categories is not None:
+        coded = np.array([one is not None for one in [*model._categories, None]])[columns]
+    require((by_code == coded).all(), model, "a number is split as a category, or the other way")
+    require(model._held_out.shape == model._mass.shape[:2], model, "its held-out scores disagree")
+
+
+declare(
+    RejoBoost,
+    {
+        "_loss": LOSS_STATE,
+        "_odds_offsets": OFFSETS,
+        "form_": one_of(*FORMS),
+        "trees_": part(BoostedTrees),
+        "intercepts_": floats("S"),
+        "offsets_": either(floats("Q"), floats(0)),
+        "_held_out": floats("S", None),
+        "_mass": floats("S", None, "K", low=0.0),
+        "_categories": maybe(
+            each(maybe(either(texts(), floats(None), indices(None, low=-(1 << 63)))), "p")
+        ),
+        "_zeros_missing": flag(),
+        "_saw_gaps": flag(),
+    },
+    _boost,
+    lengths=n_boundaries,
+    saved=True,
+)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from rejo._frames import naming_words
 from rejo._sparse import check_sparse, summed
+from rejo._state import declare, floats, is_sorted, maybe, require
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.classes import (
@@ -376,3 +377,30 @@ def _check_values(estimator: Any, *values: Any) -> None:
     constraints = estimator._parameter_constraints
     params = dict(zip(constraints, values, strict=True))
     validate_parameter_constraints(constraints, params, caller_name=estimator.__name__)
+
+
+LOSS_STATE = maybe(floats("K", None, low=0.0))
+
+
+def check_loss(model: Any) -> None:
+    """Refuse a loss matrix of another number of boundaries."""
+    fine = model._loss is None or model._loss.shape[1] == model._n_boundaries + 1
+    require(fine, model, "the loss matrix and classes_ do not agree")
+
+
+def n_boundaries(model: Any) -> dict[str, int]:
+    """The length that shapes of fitted attributes call Q."""
+    return {"Q": model._n_boundaries}
+
+
+def _parallel_boundaries(model: Any) -> None:
+    require(is_sorted(model.thresholds_), model, "thresholds_ are not in rising order")
+
+
+declare(
+    BoundaryClassifier,
+    {"_loss": LOSS_STATE},
+    check_loss,
+    lengths=n_boundaries,
+)
+declare(ParallelBoundaries, {"thresholds_": floats("Q")}, _parallel_boundaries)

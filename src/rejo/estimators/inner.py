@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from rejo._frames import is_arrow, is_polars, naming_words
 from rejo._sparse import check_sparse, summed
+from rejo._state import FEATURES, declare, optional, require
 from rejo._typing import Floats
-from rejo.estimators.base import LEAST_PROBABILITY
+from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier
 from rejo.estimators.pipelines import check_not_frozen, final_classifier, routed_weights
 from rejo.tables import as_pandas
 
@@ -440,3 +441,42 @@ def _signs(given: Any, name: str, X: Any) -> list[int]:
             "extension features are added automatically."
         )
     return signs
+
+
+def check_member(
+    owner: Any, member: Any, classes: NDArray[Any], n_features: int | None, *methods: str
+) -> None:
+    """Refuse a part that is no fitted classifier with one of the methods."""
+    name = type(final_classifier(member)).__name__
+    fine = isinstance(member, BaseEstimator) and is_classifier(member)
+    ends = member, final_classifier(member)  # a pipeline has no boundary_scores
+    fine = fine and any(hasattr(end, method) for end in ends for method in methods)
+    require(fine, owner, f"a {name} stands where a classifier is expected")
+    check_is_fitted(member)
+    known = np.asarray(member.classes_).tolist()
+    fine = sorted(known, key=str) == sorted(classes.tolist(), key=str)
+    require(fine, owner, f"its {name} has other classes")
+    fine = None in (n_features, width := getattr(member, "n_features_in_", None))
+    require(fine or width == n_features, owner, f"its {name} has other features")
+
+
+def check_answering(owner: Any, model: Any, *, may_never_reject: bool = False) -> None:
+    """Refuse a model that answers for its owner with other labels."""
+    last = final_classifier(model)
+    name = type(last).__name__
+    require(isinstance(last, RejectClassifier), owner, f"its {name} has no reject option")
+    check_is_fitted(last)
+    ours, theirs = owner.reject_label_, last.reject_label_
+    same = np.array_equal(last.classes_, owner.classes_)
+    same = same and (
+        ours == theirs
+        or (ours != ours and theirs != theirs)  # or both are NaN
+        or (may_never_reject and theirs is None)
+    )
+    require(same, owner, f"its {name} has other classes")
+    widths = {getattr(one, "n_features_in_", None) for one in (owner, model)}
+    require(len(widths - {None}) <= 1, owner, f"its {name} has other features")
+
+
+# What a pipeline takes may have no number of features.
+declare(WrapsClassifier, {"n_features_in_": optional(FEATURES)})

@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from rejo._state import declare, floats, maybe, optional
 from rejo._typing import Floats, Indices
 from rejo.decisions import decide, expected_costs
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
@@ -208,3 +209,13 @@ def boundary_posteriors_to_onnx(graph: Any, odds: str, n_classes: int, *, reject
     )
     total = graph.add("ReduceSum", p, np.array([1]), keepdims=1)
     return str(graph.add("Div", p, total))
+
+
+LARGEST_OFFSET = 1500.0  # the logarithm of the largest number over the smallest
+
+
+OFFSETS = optional(maybe(floats("Q", low=-LARGEST_OFFSET, high=LARGEST_OFFSET)))
+declare(
+    PosteriorsMixin,
+    {"_odds_offsets": OFFSETS},
+)

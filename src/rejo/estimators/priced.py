@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._errors import RejoError
-from rejo._state import is_floats
+from rejo._state import declare, flag, floats, is_floats, require
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.posteriors import mean_price
-from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
+from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -109,3 +109,24 @@ class PricedClassifier(RejectClassifier):
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
+
+
+def _priced_classifier(model: Any) -> None:
+    K, prices = len(model.classes_), model.prices_
+    require(prices.shape[1] == K + 1, model, "prices_ are not a number for each outcome")
+    # A review may cost its price and, if the reviewer is wrong, an error as well; at a cut in
+    # the ranking it may also cost less than nothing.
+    fine = (prices[:, :-1] >= 0).all() and not prices.diagonal().any()
+    require(fine, model, "prices_ hold a price that cannot be")
+    cost = model.reject_cost_
+    fine = cost == reject_cost_of(prices)
+    if cost is None:  # at a cut in the ranking, or without rejection
+        fine = model._rejects or model._is_uniform
+    require(fine, model, "prices_ and the reject cost do not agree")
+
+
+declare(
+    PricedClassifier,
+    {"prices_": floats("K", None, low=-2 * HIGHEST, high=2 * HIGHEST), "_ordered": flag()},
+    _priced_classifier,
+)
