@@ -95,10 +95,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     rejo.selection.choose_model : Tries single classifiers and their blend.
     sklearn.ensemble.VotingClassifier : The mean with weights that you give.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression

@@ -109,10 +109,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
     RejoSVC : The edges of the reject region by data replication: one minimum, any kernel.
     SurrogateRejectSVC : A convex loss with a kink for the reject region.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.baselines import EmbeddedRejectSVC

@@ -67,10 +67,6 @@ class FrankHallReject(IndependentBoundaries):
     ReplicationClassifier : One classifier for all boundaries, which cannot cross.
     TwoClassifierReject : The same for two classes.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.baselines import FrankHallReject

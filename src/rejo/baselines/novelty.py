@@ -97,10 +97,6 @@ class NoveltyReject(RejectClassifier):
     ThresholdRejectClassifier : Reviews the doubtful cases of any classifier.
     sklearn.ensemble.IsolationForest : A detector of outliers to put into it.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo import NoveltyReject, RejoSVC
@@ -345,14 +341,6 @@ class NoveltyReject(RejectClassifier):
         return float(total / weight.sum())
 
     # ---- files ----------------------------------------------------------------------------
-
-    @property
-    def _lowest_reject_cost(self) -> float:
-        return float(self._decider._lowest_reject_cost)
-
-    @property
-    def _highest_reject_cost(self) -> float:
-        return float(self._decider._highest_reject_cost)
 
     def _operating_point(self) -> dict[str, Any]:
         return dict(self._decider._operating_point())

@@ -56,10 +56,6 @@ class TwoClassifierReject(IndependentBoundaries):
     ReplicationClassifier : One classifier for both boundaries, which cannot cross.
     FrankHallReject : The same for three or more ordered classes.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.baselines import TwoClassifierReject

@@ -66,10 +66,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     RejoSVC : The edges of the reject region by data replication; for more than two classes too.
     EmbeddedRejectSVC : The costs themselves, smoothed; not convex.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.baselines import SurrogateRejectSVC

@@ -125,10 +125,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     rejo.decisions.decide : The rule "chow" for posteriors that you have.
     sklearn.model_selection.TunedThresholdClassifierCV : One cut-off for two classes, no review.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.baselines import ThresholdRejectClassifier

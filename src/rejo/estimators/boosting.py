@@ -192,10 +192,6 @@ class RejoBoost(PricedClassifier):
 
     :func:`rejo.distributed.fit` learns from Parquet files that may be larger than the memory.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo import RejoBoost
@@ -590,10 +586,6 @@ class RejoBoost(PricedClassifier):
     def _operating_point(self) -> dict[str, Any]:
         return super()._operating_point() if self._loss is None else {"loss_matrix": self._loss}
 
-    @property
-    def _highest_reject_cost(self) -> float:
-        return 1.0 - 1.0 / len(self.classes_) if self.form_ == "posteriors" else 0.5
-
     # ---- input and scores -----------------------------------------------------------------
 
     def _n_threads(self) -> int:
@@ -706,7 +698,8 @@ def _boost(model: Any) -> None:
     replicas, posteriors = model.form_ == "replicas", model.form_ == "posteriors"
     K, S = len(model.classes_), len(model.intercepts_)
     right = (model._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
-    check_loss(model)
+    if not posteriors:
+        check_loss(model)
     require(right == S, model, "its intercepts are not those of its scores")
     Q, p = 0 if posteriors else model._n_boundaries, model.n_features_in_ + replicas
     require(len(model.offsets_) == Q, model, "its offsets are not those of its boundaries")

@@ -25,7 +25,7 @@ from rejo._frames import naming_words
 from rejo._sparse import check_sparse, summed
 from rejo._state import declare, floats, is_sorted, maybe, require
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import RejectClassifier
+from rejo.estimators.base import RejectClassifier, check_reject_cost
 from rejo.estimators.classes import (
     Targets,
     check_sample_weight,
@@ -383,7 +383,8 @@ LOSS_STATE = maybe(floats("K", None, low=0.0))
 
 
 def check_loss(model: Any) -> None:
-    """Refuse a loss matrix of another number of boundaries."""
+    """Refuse a reject cost, or a loss matrix, that boundaries cannot have."""
+    check_reject_cost(model)
     fine = model._loss is None or model._loss.shape[1] == model._n_boundaries + 1
     require(fine, model, "the loss matrix and classes_ do not agree")
 

@@ -121,10 +121,6 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     RejoKernelLogistic : The same loss with a kernel: one minimum, no random start.
     ReplicationClassifier : Another network that takes sample weights, such as your own.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo import RejoMLP

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._errors import RejoError
 from rejo._state import declare, flag, floats, is_floats, require
 from rejo.decisions import uniform_prices
-from rejo.estimators.base import RejectClassifier
+from rejo.estimators.base import RejectClassifier, check_reject_cost
 from rejo.estimators.posteriors import mean_price
 from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
 
@@ -93,10 +93,6 @@ class PricedClassifier(RejectClassifier):
         return True
 
     @property
-    def _highest_reject_cost(self) -> float:
-        return 1.0 - 1.0 / len(self.classes_)
-
-    @property
     def _is_uniform(self) -> bool:
         """Whether an error costs 1, and a review the reject cost."""
         K, cost = len(self.classes_), self.reject_cost_
@@ -113,6 +109,7 @@ class PricedClassifier(RejectClassifier):
 
 def _priced_classifier(model: Any) -> None:
     K, prices = len(model.classes_), model.prices_
+    check_reject_cost(model, 1.0 - 1.0 / K)
     require(prices.shape[1] == K + 1, model, "prices_ are not a number for each outcome")
     # A review may cost its price and, if the reviewer is wrong, an error as well; at a cut in
     # the ranking it may also cost less than nothing.

@@ -103,10 +103,6 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     ``predict_proba`` is as good as the estimator's own; there is none around an ``SVC``, which does
     not weight its probabilities by the costs.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo import ReplicationClassifier

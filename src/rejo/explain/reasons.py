@@ -145,10 +145,6 @@ def why(
     rejo.explain.doubtful_features : What makes cases doubtful on the whole.
     review : All decisions; with ``why=3`` they have the reasons beside them.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> import pandas as pd
