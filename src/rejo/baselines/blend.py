@@ -30,7 +30,7 @@ from rejo._state import (
     require,
 )
 from rejo._typing import Floats, Indices
-from rejo.baselines._wrapped import fit_clone, posteriors
+from rejo.baselines._wrapped import fit_clone, held_out_scores, posteriors
 from rejo.estimators import (
     FiniteInterval,
     check_member,
@@ -238,41 +238,20 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             n_folds = min(int(self.cv), int(counts.min()))
             cv = StratifiedKFold(n_folds, shuffle=True, random_state=0)
         folds = list(cv.split(X, k))
-        _check_folds(folds, k, classes)
-        cells = [
-            (m, estimator, train, test)
-            for m, (_, estimator) in enumerate(self.estimators)
-            for train, test in folds
-        ]
-        fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_clone)(
-                estimator,
-                take_rows(X, train),
-                y[train],
-                None if weight is None else weight[train],
-            )
-            for _, estimator, train, _ in cells
-        )
-        p = np.empty((len(self.estimators), len(k), len(classes)))
-        for (m, _, _, test), fit in zip(cells, fits, strict=True):
-            p[m, test] = posteriors(fit, take_rows(X, test), classes)
-        return p
-
-
-def _check_folds(folds: list[tuple[Indices, Indices]], k: Indices, classes: NDArray[Any]) -> None:
-    tested = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(k))
-    if len(tested) > len(k) or (tested != 1).any():
-        raise ValueError(
-            "cv must test each case once: a blend learns from one held-out posterior of each. Use "
-            "cv=5, StratifiedKFold or GroupKFold."
-        )
-    for train, _ in folds:
-        missing = np.setdiff1d(np.arange(len(classes)), k[train])
-        if len(missing):
+        tested = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(k))
+        if len(tested) > len(k) or (tested != 1).any():
             raise ValueError(
-                f"cv holds out all cases of class {classes.tolist()[missing[0]]!r} at once, so "
-                "none are left to learn from. Use folds that leave some in."
+                "cv must test each case once: a blend learns from one held-out posterior of each. "
+                "Use cv=5, StratifiedKFold or GroupKFold."
             )
+        names = [f"class {label!r}" for label in classes.tolist()]
+        p = np.empty((len(self.estimators), len(k), len(classes)))
+        for m, (_, estimator) in enumerate(self.estimators):
+            found, rows = held_out_scores(
+                estimator, X, y, weight, folds, classes, names, self.n_jobs, posteriors
+            )
+            p[m, rows] = found
+        return p
 
 
 def learn_weights(

@@ -56,7 +56,7 @@ from rejo.estimators.growing import (
     joined,
     no_scores,
 )
-from rejo.estimators.inner import is_frame
+from rejo.estimators.inner import is_frame, signs_of
 from rejo.estimators.matrices import (
     Categories,
     blocks_of,
@@ -85,6 +85,11 @@ MANY = 20_000  # rows from which a share of them is enough to hold out
 SHARE, FOLDS = 0.1, 5
 SMALLEST, LARGEST = 1e-12, 1e12  # weights
 SMALL = 1 << 17  # numbers to learn from that are not worth a second thread
+SETTINGS = {  # parameters that XGBoost has too
+    **dict.fromkeys(["learning_rate", "min_child_weight", "reg_lambda"], float),
+    **dict.fromkeys(["subsample", "colsample_bytree"], float),
+    **dict.fromkeys(["max_depth", "max_bin"], int),
+}
 
 
 def _has_proba(model: RejoBoost) -> bool:
@@ -350,16 +355,8 @@ class RejoBoost(PricedClassifier):
         self.form_ = self._form(len(classes))
         self._set_prices(classes, ordered)
         labels, costs = self._set_boundaries()
-        settings = {
-            "learning_rate": float(self.learning_rate),
-            "max_depth": int(self.max_depth),
-            "min_child_weight": float(self.min_child_weight),
-            "reg_lambda": float(self.reg_lambda),
-            "subsample": float(self.subsample),
-            "colsample_bytree": float(self.colsample_bytree),
-            "max_bin": int(self.max_bin),
-            "seed": int(random.randint(np.iinfo(np.int32).max)),
-        }
+        settings = {name: kind(getattr(self, name)) for name, kind in SETTINGS.items()}
+        settings["seed"] = int(random.randint(np.iinfo(np.int32).max))
         known = self._categories or [None] * self.n_features_in_
         return Plan(
             form=self.form_,
@@ -420,19 +417,7 @@ class RejoBoost(PricedClassifier):
             return None
         known = self._categories or [None] * self.n_features_in_
         names = getattr(self, "feature_names_in_", np.empty(0)).tolist()
-        if isinstance(given, dict):
-            if unknown := [name for name in given if name not in names]:
-                raise ValueError(
-                    f"monotone_constraints names {unknown[0]!r}, which is not a feature of X: pass "
-                    "X as a DataFrame with this column, or the constraints as a list."
-                )
-            given = [given.get(name, 0) for name in names]
-        signs = list(given)
-        if len(signs) != self.n_features_in_ or not set(signs) <= {-1, 0, 1}:
-            raise ValueError(
-                f"monotone_constraints must be -1, 0 or 1 for each of the {self.n_features_in_} "
-                f"features; got {self.monotone_constraints!r:.80}."
-            )
+        signs = signs_of("monotone_constraints", given, names, self.n_features_in_)
         if self.form_ == "posteriors" and len(self.classes_) > 2 and any(signs):
             raise ValueError(
                 "monotone_constraints have no meaning for the posteriors of three or more classes. "
@@ -442,7 +427,7 @@ class RejoBoost(PricedClassifier):
             raise ValueError(
                 "monotone_constraints is for numbers: a feature of categories has no direction."
             )
-        return tuple(int(sign) for sign in signs)
+        return tuple(signs)
 
     def _validation_parts(
         self, k: Indices, random: np.random.RandomState

@@ -295,7 +295,10 @@ def constrain(estimator: Any, X: Any, n_marks: int) -> None:
     given = next((name for name in CONSTRAINTS if parameters.get(name) is not None), None)
     kind = library_of(estimator)
     usual = "monotonic_cst" if kind == "sklearn" else "monotone_constraints"
-    signs = _signs(parameters[given], given, X) if given else [0] * X.shape[1]
+    signs = [0] * X.shape[1]
+    if given:
+        columns = list(X.columns) if is_frame(X) else []
+        signs = signs_of(given, parameters[given], columns, X.shape[1])
     signs += [-1] * n_marks
     value: Any = "(" + ",".join(map(str, signs)) + ")" if kind == "xgboost" else signs
     estimator.set_params(**{given or usual: value})
@@ -422,25 +425,24 @@ def _takes_validation_rows(estimator: Any) -> bool:
     return library_of(estimator) != "sklearn"
 
 
-def _signs(given: Any, name: str, X: Any) -> list[int]:
-    """Constraints of a user, a sign for each feature."""
+def signs_of(name: str, given: Any, columns: list[Any], n_features: int) -> list[int]:
+    """Constraints of a user, by name or in the order of the columns: a sign for each feature."""
+    signs = given
     if isinstance(given, dict):
-        named = is_frame(X) and all(isinstance(column, str) for column in X.columns)
-        if not (named and set(given) <= set(X.columns)):
+        if unknown := [key for key in given if key not in columns]:
             raise ValueError(
-                f"{name}={given!r} names features that X does not have: pass X as a DataFrame with "
-                "these columns, or the constraints as a list."
+                f"{name} names {unknown[0]!r}, which is not a feature of X: pass X as a DataFrame "
+                "with this column, or the constraints as a list."
             )
-        return [int(given.get(column, 0)) for column in X.columns]
-    if isinstance(given, str):
-        given = given.strip("()[] ").split(",")
-    signs = [int(sign) for sign in given]
-    if len(signs) != X.shape[1]:
+        signs = [given.get(column, 0) for column in columns]
+    elif isinstance(given, str):
+        signs = [int(sign) for sign in given.strip("()[] ").split(",")]
+    signs = list(signs)
+    if len(signs) != n_features or not set(signs) <= {-1, 0, 1}:
         raise ValueError(
-            f"{name} has {len(signs)} entries, but X has {X.shape[1]} features; constraints on the "
-            "extension features are added automatically."
+            f"{name} must be -1, 0 or 1 for each of the {n_features} features; got {given!r:.80}."
         )
-    return signs
+    return [int(sign) for sign in signs]
 
 
 def check_member(
