@@ -39,6 +39,7 @@ from rejo.estimators import (
     Targets,
     check_member,
     check_targets,
+    is_binary,
     is_ordered,
     judge_posteriors,
     judge_scores,
@@ -271,9 +272,11 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             return _judge_by_class(self._posteriors(X), self.cutoffs_, self._rejects)
         return judge_scores(self._above(X), rejects=len(self.cutoffs_) == 2)
 
-    def _second_score(self, X: Any) -> Floats:
+    @available_if(is_binary)
+    def decision_function(self, X: Any) -> Floats:
+        check_is_fitted(self)
         if self._rule != "score":
-            return super()._second_score(X)
+            return super().decision_function(X)
         return np.asarray(self._above(X).mean(axis=1))
 
     def _above(self, X: Any) -> Floats:

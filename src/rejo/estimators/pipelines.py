@@ -96,7 +96,12 @@ def review(
     """
     classifier, seen = _rejecting_step(model, X)
     judgement = audited(judged(classifier, seen, group), audit, random_state)
-    return review_frame(classifier, model, X, judgement, why, background)
+    frame = review_frame(classifier, X, judgement)
+    if not why:
+        return frame
+    from rejo.explain import add_why  # a room above this one, for this alone
+
+    return add_why(frame, model, X, judgement, why, background)
 
 
 def queue(

@@ -112,18 +112,6 @@ def _capacity(capacity: Any, n: int) -> int:
     )
 
 
-def review_frame(
-    classifier: Any, model: Any, X: Any, judgement: Judgement, why: Any, background: Any
-) -> Any:
-    """The frame of a review; ``model`` and its ``X`` may be a pipeline around the classifier."""
-    frame = _frame(classifier, X, judgement)
-    if not why:
-        return frame
-    from rejo.explain import add_why  # a room above this one, for this alone
-
-    return add_why(frame, model, X, judgement, why, background)
-
-
 def queue_frame(
     classifier: Any, X: Any, judgement: Judgement, capacity: float | None, fill: bool
 ) -> Any:
@@ -135,10 +123,11 @@ def queue_frame(
         size = min(size, _capacity(capacity, n))
     # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
     order = np.lexsort((_doubt(judgement), ~rejected))
-    return take_rows(_frame(classifier, X, judgement), order[:size])
+    return take_rows(review_frame(classifier, X, judgement), order[:size])
 
 
-def _frame(classifier: Any, X: Any, judgement: Judgement) -> Any:
+def review_frame(classifier: Any, X: Any, judgement: Judgement) -> Any:
+    """All cases in their order, with decisions, reasons and ranks."""
     rejected, classes = judgement.decision < 0, classifier.classes_
     order = np.flatnonzero(rejected)
     order = order[np.argsort(_doubt(judgement)[order], kind="stable")]
