@@ -31,12 +31,7 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import fit_clone, held_out_scores, posteriors
-from rejo.estimators import (
-    FiniteInterval,
-    check_member,
-    check_table,
-    check_targets,
-)
+from rejo.estimators import FiniteInterval, check_member, check_table, check_targets
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
 STEPS = 500  # of the EM algorithm

@@ -14,13 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._state import FEATURES, declare, optional, part, require
 from rejo._typing import Floats, Mask
 from rejo.baselines._wrapped import copy_fitted
-from rejo.estimators import (
-    Judgement,
-    RejectClassifier,
-    check_answering,
-    fit_weighted,
-    must_review,
-)
+from rejo.estimators import Judgement, RejectClassifier, check_answering, fit_weighted, must_review
 
 SIDES = np.array([[1.0, -1.0]])  # of a review region between two boundaries
 
