@@ -48,22 +48,19 @@ from rejo.estimators.boundaries import (
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.growing import (
     FORMS,
-    Grower,
     Growth,
     Plan,
-    RowScores,
     grown_from,
-    joined,
-    no_scores,
 )
 from rejo.estimators.inner import is_frame, signs_of
 from rejo.estimators.matrices import (
     Categories,
-    blocks_of,
     categories_of,
     check_numbers,
     encoded,
+    grow_table,
     has_gaps,
+    held_out_parts,
     without_zeros,
 )
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
@@ -269,38 +266,14 @@ class RejoBoost(PricedClassifier):
             )
         ordered = self.class_order is not None or is_ordered(y)
         plan = self.plan(targets.classes, ordered, random)
-        parts = self._validation_parts(k, random)
-        if not parts:
-            plan = plan._replace(patience=None)
-        found = [self._grow(plan, X, k, v, part) for part in parts]
-        if len(found) == 1:
-            stage, seen = found[0]
-            return self.store(plan, stage, *seen)
-        rounds = [stage.n_rounds for stage, _ in found] or [int(self.n_estimators)]
-        whole = plan._replace(max_rounds=round(np.mean(rounds)), patience=None)
-        stage, seen = self._grow(whole, X, k, v)
-        if found:  # rows that a fold has not seen set the thresholds
-            seen = joined([rows for _, rows in found])
-        return self.store(whole, stage, *seen)
-
-    def _grow(
-        self, plan: Plan, X: Any, k: Indices, v: Floats | None, held_out: Any = None
-    ) -> tuple[Growth, RowScores]:
-        """Grow on the rows that are not held out (n,); what was grown, and scores of the others."""
-        train = rest = None
-        if held_out is not None:
-            train, rest = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-        none: Any = []
-        grower = Grower(
-            plan,
-            lambda: blocks_of(X, k, v, train),
-            lambda: none if rest is None else blocks_of(X, k, v, rest),
-            min(self._n_threads(), 1 + X.shape[0] * X.shape[1] // SMALL),
-        )
-        stage = grower.grow()
-        if plan.form == "posteriors":  # which have no thresholds
-            return stage, no_scores(plan)
-        return stage, grower.held_out_scores(stage)
+        share = self.validation
+        if isinstance(share, str):  # "auto"
+            share = FOLDS if len(k) < MANY else SHARE
+        settled = self.form_ == "posteriors" and self.early_stopping_rounds is None
+        parts = [] if settled else held_out_parts(k, float(share), random)
+        threads = min(self._n_threads(), 1 + X.shape[0] * X.shape[1] // SMALL)
+        plan, stage, seen = grow_table(plan, X, k, v, parts, threads)
+        return self.store(plan, stage, *seen)
 
     def fit_path(
         self, X: Any, y: Any, *, reject_costs: Any = None, sample_weight: Any = None
@@ -429,27 +402,6 @@ class RejoBoost(PricedClassifier):
             )
         return tuple(signs)
 
-    def _validation_parts(
-        self, k: Indices, random: np.random.RandomState
-    ) -> list[NDArray[np.bool_]]:
-        """Rows (n,) to hold out, the same share of each class: once, in folds, or not at all."""
-        if self.form_ == "posteriors" and self.early_stopping_rounds is None:
-            return []  # there is nothing to find out
-        n, few = len(k), int(np.bincount(k).min())
-        share = self.validation
-        if isinstance(share, str):  # "auto"
-            share = FOLDS if n < MANY else SHARE
-        n_folds = int(share) if share >= 2 else 1
-        if few < max(2, n_folds):
-            return []  # all rows are needed to learn from
-        place = np.empty(n)  # of a row among those of its class, as a share
-        for label in range(int(k.max()) + 1):
-            rows = random.permutation(np.flatnonzero(k == label))
-            place[rows] = (np.arange(len(rows)) + random.uniform()) % len(rows) / len(rows)
-        if n_folds == 1:
-            return [place < max(float(share), 1 / few)]
-        return [np.floor(place * n_folds) == fold for fold in range(n_folds)]
-
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         order = self.class_order
         if order is None and self.boundaries in ("auto", "posteriors") and not is_ordered(y):
@@ -551,7 +503,8 @@ class RejoBoost(PricedClassifier):
 
     def _set_boundaries(self) -> tuple[Floats, Floats]:
         """Store what the present costs say of the boundaries; replica labels and costs (K, Q)."""
-        classes, self._loss, self._odds_offsets = self.classes_, None, None
+        classes, self._loss = self.classes_, None
+        self._odds_offsets: Any = None
         if self.form_ == "posteriors":
             return boundary_tables(classes, None, None, None)
         labels, costs = boundary_tables(classes, self.reject_cost, self.s, self.loss_matrix)
