@@ -14,6 +14,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._sparse import check_sparse
+from rejo._state import (
+    LARGEST,
+    count,
+    declare,
+    either,
+    figure,
+    floats,
+    indices,
+    maybe,
+    number,
+    require,
+    sparse_rows,
+)
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
@@ -308,3 +321,54 @@ def _warn_if_blind(gamma: str, value: float, X: Any) -> None:
 
 def _probe_rows(n: int) -> NDArray[np.intp]:
     return PROBES * (n - 1) // (len(PROBES) - 1)
+
+
+def _kernel_machine(model: Any) -> None:
+    """The kernel has a name, suits the points that carry its function, and cannot overflow."""
+    require(isinstance(model.kernel, str), model, "the kernel is not one of rejo's own")
+    require(abs(model.coef0) <= LARGEST, model, "coef0 is too large")
+    n_axes = {"linear": None, "precomputed": 1}.get(str(model.kernel), 2)
+    found = None if model._basis is None else model._basis.ndim
+    require(found == n_axes, model, "the points that carry its function are malformed")
+    n = model._n_weights if model.kernel == "linear" else len(model._coef)
+    require(len(model._coef) == n, model, "coefficients and features do not agree in number")
+    if model.kernel == "poly":
+        rows = model._basis.data if issparse(model._basis) else model._basis
+        most = np.abs(rows).max(initial=0.0) ** 2 * model.n_features_in_
+        with np.errstate(over="ignore"):
+            top = np.float64(model._gamma * most + abs(model.coef0)) ** int(model.degree)
+        # Else points like these would have infinite scores of both signs.
+        require(np.isfinite(top), model, "its kernel overflows")
+
+
+def check_support(model: Any) -> None:
+    """Refuse support vectors that do not agree with the kernel and their numbers."""
+    none = model.support_vectors_.shape == (0, 0)
+    require(none == (model.kernel == "precomputed"), model, "its support vectors are malformed")
+    n = model.n_support_.sum()
+    require(n == len(model.support_), model, "its numbers of support vectors do not agree")
+
+
+SUPPORT_STATE = {  # what `_set_solution` sets
+    "support_": indices("n"),
+    "support_vectors_": either(floats("n", "p"), sparse_rows("n", "p"), floats(0, 0)),
+    "n_support_": indices("K"),
+    "dual_coef_": floats(1, "n"),
+    "objective_": figure(),
+    "duality_gap_": figure(),
+    "n_iter_": count(),
+}
+
+
+# The kernels take as many rows as there are coefficients, as many columns as X has, and the
+# indices of sparse rows as they are.  With kernel="precomputed", rows are columns of X.
+declare(
+    KernelMachine,
+    {
+        "_gamma": number(low=SMALLEST_GAMMA, high=LARGEST_GAMMA),
+        "_coef": floats("m"),
+        "_basis": maybe(either(floats("m", "p"), sparse_rows("m", "p"), indices("m", below="p"))),
+    },
+    _kernel_machine,
+    training_rows=("support_vectors_", "_basis"),
+)

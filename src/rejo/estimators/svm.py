@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from rejo._state import declare
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
-from rejo.estimators.kernel_machine import KernelMachine, Training
+from rejo.estimators.kernel_machine import SUPPORT_STATE, KernelMachine, Training, check_support
 from rejo.estimators.parameters import FiniteInterval
 from rejo.solvers import KernelSolution, Problem, Step
 
@@ -118,3 +119,6 @@ class RejoSVC(KernelMachine, PathMixin):
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         return self._scores_to_onnx(graph, X)
+
+
+declare(RejoSVC, SUPPORT_STATE, check_support, saved=True)

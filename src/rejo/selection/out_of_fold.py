@@ -19,6 +19,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.parallel import Parallel, delayed
 
+from rejo._frames import take_rows
 from rejo._io import progress
 from rejo._typing import Floats, Indices, Mask
 from rejo.baselines import ThresholdRejectClassifier, believable
@@ -28,8 +29,10 @@ from rejo.estimators import (
     BoundaryClassifier,
     Judgement,
     RejectClassifier,
+    RejoBoost,
     RejoSVC,
     SVMGrid,
+    UnknownScoreError,
     class_indices,
     final_step,
     judge_scores,
@@ -335,7 +338,7 @@ def look(model: Any, X: Any) -> OutOfFold:
         return _predicted(model, X)
     cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
     about: dict[str, Any] = {"classes": last.classes_, "trained_for": cost}
-    if isinstance(last, BoundaryClassifier) and hasattr(last, "boundary_scores"):
+    if isinstance(last, BoundaryClassifier | RejoBoost) and hasattr(last, "boundary_scores"):
         return of_scores(last.boundary_scores(Z), rejects=last.reject_label_ is not None, **about)
     prices = last.prices_ if last.decides_by_posteriors else None
     return of_judgement(last.judge(Z), prices=prices, **about)
@@ -347,7 +350,13 @@ def judge_with(model: Any, X: Any, classes: NDArray[Any], *, posteriors: bool) -
         return among(look(model, X), classes)
     last, Z = final_step(model, X)
     novel = np.asarray(last.novel_mask(Z)) if hasattr(last, "novel_mask") else None
-    return with_classes(last.predict_proba(Z), last.classes_, classes, novel)
+    try:
+        p = last.predict_proba(Z)
+    except UnknownScoreError as error:  # such cases go to review at every cut
+        p = np.full((Z.shape[0], len(last.classes_)), np.nan)
+        known = np.setdiff1d(np.arange(len(p)), error.rows)
+        p[known] = last.predict_proba(take_rows(Z, known))
+    return with_classes(p, last.classes_, classes, novel)
 
 
 def with_classes(

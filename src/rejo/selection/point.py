@@ -31,6 +31,7 @@ from rejo.estimators import (
     Judgement,
     RejectClassifier,
     check_answering,
+    check_reject_cost,
     final_classifier,
     final_step,
     mean_price,
@@ -167,14 +168,6 @@ class OperatingPoint(RejectClassifier):
             point["novelty"] = share
         return point | ({"guarantees": self.guarantees_} if self.guarantees_ else {})
 
-    @property
-    def _lowest_reject_cost(self) -> float:
-        return -np.inf if self.decides_by_posteriors else 0.0
-
-    @property
-    def _highest_reject_cost(self) -> float:
-        return np.inf if self.decides_by_posteriors else 0.5
-
     def _check_state(self) -> None:
         """The rates are shares, the point is on the curve, and it decides by its prices."""
         super()._check_state()
@@ -195,7 +188,9 @@ class OperatingPoint(RejectClassifier):
                 n_features in (None, getattr(last, "n_features_in_", None)),
         }.items():  # fmt: skip
             require(fine, self, problem)
-        if self.decides_by_posteriors:
+        if not self.decides_by_posteriors:
+            check_reject_cost(self)
+        else:
             cut = self.cut_
             fine = cut is not None and np.allclose(with_cut(prices, cut), last.prices_, rtol=1e-9)
             require(fine, self, "its prices and its cut are not those it decides by")
