@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import URL, WholeFile, without_password
 
 MANIFEST = "_rejo.json"
@@ -30,7 +30,10 @@ class OutputFolder:
     def __init__(self, path: str | os.PathLike[str], key: str, parts: Collection[str]) -> None:
         if URL.match(os.fspath(path)):
             raise RejoError(
-                f"out={without_password(os.fspath(path))!r} must be a folder that is mounted here",
+                Text(
+                    Setting("out", without_password(os.fspath(path))),
+                    " must be a folder that is mounted here",
+                ),
                 parameter="out",
                 remedy="Files are renamed when they are complete, which object stores cannot do: "
                 "write to a folder, and copy it.",
@@ -50,7 +53,9 @@ class OutputFolder:
     def check(self, *, overwrite: bool) -> None:
         """Refuse a folder with decisions of another run, or with files that nobody knows."""
         if self.path.exists() and not self.path.is_dir():
-            raise RejoError(f"out={str(self.path)!r} is not a folder", parameter="out")
+            raise RejoError(
+                Text(Setting("out", str(self.path)), " is not a folder"), parameter="out"
+            )
         there = {entry.name for entry in self.path.iterdir()} if self.path.exists() else set()
         notes = self._notes()
         if not there or (notes and notes[0]["key"] == self.key):
@@ -61,8 +66,11 @@ class OutputFolder:
             raise RejoError(
                 f"{self.path} has {what}",
                 parameter="overwrite",
-                remedy="Name a new or empty folder, or set overwrite to replace the decisions in "
-                "it.",
+                remedy=Text(
+                    "Name a new or empty folder, or set ",
+                    Setting("overwrite"),
+                    " to replace the decisions in it.",
+                ),
             )
         if foreign := [name for name in there - ours if name.endswith(".parquet")]:
             raise RejoError(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._state import declare, flag, floats, is_floats, require
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import RejectClassifier, check_reject_cost
@@ -74,8 +74,11 @@ class PricedClassifier(RejectClassifier):
             cost = reject_cost_of(prices)
         elif cost is not None and cost > most:
             raise RejoError(
-                f"reject_cost={cost:g} is above {most:.3g}: with {K} classes a guess costs at most "
-                f"1 - 1/{K}, so no point would be rejected",
+                Text(
+                    Setting("reject_cost", cost),
+                    f" is above {most:.3g}: with {K} classes a guess "
+                    f"costs at most 1 - 1/{K}, so no point would be rejected",
+                ),
                 parameter="reject_cost",
                 remedy=f"Use at most {most:.3g}, or None to decide all points.",
             )

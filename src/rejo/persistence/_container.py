@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from rejo._errors import Setting, Text
 from rejo.persistence._refusals import AGAIN, ORIGIN, ModelFileError, ensure, first_line
 
 Bytes = bytes | memoryview
@@ -57,7 +58,7 @@ def ensure_room(holds: bool, problem: str, max_bytes: int) -> None:
     ensure(
         holds,
         f"{problem}, and opening it may take more than {max_bytes:,} bytes of memory",
-        remedy="If you expect that, raise max_bytes",
+        remedy=Text("If you expect that, raise ", Setting("max_bytes")),
         parameter="max_bytes",
     )
 

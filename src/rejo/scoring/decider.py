@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import one_line
 from rejo.scoring.ahead import ahead
 from rejo.scoring.cases import AMBIGUOUS, NOVEL, POLICY, Cases, names_of
@@ -50,13 +50,15 @@ class ScoringPlan(NamedTuple):
         absent.
         """
         if id in opened.encoder.kinds_:
-            raise RejoError(f"id={id!r} is a feature of {opened.found.path}", parameter="id")
+            raise RejoError(
+                Text(Setting("id", id), f" is a feature of {opened.found.path}"), parameter="id"
+            )
         by = opened.group_column(group)
         if by is None and group is not None:
             raise RejoError(
                 f"{opened.found.path} promises nothing by group",
                 parameter="group",
-                remedy="Leave out group.",
+                remedy=Text("Leave out ", Setting("group"), "."),
             )
         named = id or opened.table.get("id")
         must_have_id = id is not None or (named is not None and named == by)
@@ -161,5 +163,7 @@ def _refusal(cases: Cases, where: str) -> TableError:
         "; ".join(map(str, cases.doubts[row][:3])),
         where=where + name,
         parameter="strict",
-        remedy="Correct it, or leave out strict: then such rows go to review.",
+        remedy=Text(
+            "Correct it, or leave out ", Setting("strict"), ": then such rows go to review."
+        ),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import one_line
 from rejo.estimators import final_classifier, final_step, judge, reject_label_of
 from rejo.persistence import ModelFile, ModelFileError, open_file
@@ -117,7 +117,7 @@ class Opened:
                 f"{self.found.path} promises by group, but does not say which column has the "
                 "groups",
                 parameter="group",
-                remedy="Give group.",
+                remedy=Text("Give ", Setting("group"), "."),
             )
         return str(name)
 

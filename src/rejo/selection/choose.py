@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from rejo._errors import Setting, Text
 from rejo._state import check_fields, maybe, number, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines import CutRanking, with_last
@@ -206,9 +207,9 @@ def _refusal(limits: Sequence[Limit], rates: Floats) -> TargetUnattainable:
         most = np.array([[limit.most] for limit in tried], dtype=np.float64)
         return bool((rates[rows] <= most + 1e-12).all(axis=0).any())
 
-    remedy = "try a better estimator"
+    remedy = Text("give more cases, or try another ", Setting("estimator"))
     if limits[0].rate == "rejection_rate":
-        remedy = "lower review_share of the detector"
+        remedy = Text("or lower ", Setting("review_share"), " of the detector")
     return refusal(limits, holds, "met by cross-validation", remedy)
 
 
@@ -282,11 +283,17 @@ def too_small(
     what = "calibration cases" if confidence is not None else "cases"
     level = "" if confidence is None else f" at {100 * confidence:g} %"
     raise TargetUnattainable(
-        f"{first.parameter}={first.most:g}{level} takes at least {max(needed.values())} "
-        f"{what} of each group, and some groups have fewer: {listed}",
+        Text(
+            first._replace(name=None).setting(),
+            f"{level} takes at least {max(needed.values())} "
+            f"{what} of each group, and some groups have fewer: {listed}",
+        ),
         parameter="small_groups",
-        remedy='Merge them with others in your data, or give small_groups="review", which sends '
-        "all their cases to review.",
+        remedy=Text(
+            "Merge them with others in your data, or give ",
+            Setting("small_groups", "review"),
+            ", which sends all their cases to review.",
+        ),
     )
 
 

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import stage_lines
 from rejo._state import storable
 from rejo._typing import Floats, Indices
@@ -560,8 +560,11 @@ class RejectClassifierCV(OperatingPoint):
         for name in ("param_grid", "max_error_by_group", "review_budget_by_group"):
             if getattr(self, name) is not None:
                 raise RejoError(
-                    f"{name} cannot be used for a model that is fitted once, on rows that are "
-                    "streamed",
+                    Text(
+                        Setting(name),
+                        " cannot be used for a model that is fitted once, on rows "
+                        "that are streamed",
+                    ),
                     parameter=name,
                     remedy="Use RejectClassifierCV.fit on rows that fit into memory.",
                 )

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, logit, ndtr, ndtri
 from scipy.stats import binom
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._html import table_html
 from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
 from rejo._typing import Floats
@@ -438,12 +438,12 @@ def _refusal(
         tests.kept(reviewed), proved,
         f"proved with {100 * tests.confidence:g} % confidence by {tests.n_new} {latest}calibration "
         "cases",
-        "give more cases or less confidence",
+        Text("give more cases, or ask for less ", Setting("confidence")),
     )  # fmt: skip
 
 
 def refusal(
-    limits: Sequence[Limit], holds: Callable[[Sequence[Limit]], bool], how: str, remedy: str
+    limits: Sequence[Limit], holds: Callable[[Sequence[Limit]], bool], how: str, remedy: Text
 ) -> TargetUnattainable:
     """Say of limits that cannot be kept what round ones could be: ``holds`` says if they would."""
     parts: dict[tuple[str, Any], list[int]] = {}  # one share for all classes is one limit
@@ -463,22 +463,25 @@ def refusal(
         if not holds(own):
             most = lowest(own, range(len(own)))
             what = "nothing would do" if most is None else f"{most:g} would"
-            said.append(f"{name_limits(own)} cannot be {how}; {what}")
+            said.append(Text(name_limits(own), f" cannot be {how}; {what}"))
             base = [x._replace(most=most or x.most) if j in rows else x for j, x in enumerate(base)]
     several = len(parts) > 1
     if several and not holds(base):
-        said = [f"{part}, by itself" for part in said]
-        said.append(f"{name_limits(base)} cannot all be {how}")
+        said = [Text(part, ", by itself") for part in said]
+        said.append(Text(name_limits(base), f" cannot all be {how}"))
         for rows in parts.values():
             if (most := lowest(base, rows)) is not None:
-                said.append(f"if the rest stays, {base[rows[0]].parameter}={most:g} would")
+                raised = Setting(base[rows[0]].parameter, most)
+                said.append(Text("if the rest stays, ", raised, " would"))
     # What would do alone, with the other limits as they are.
     enough = {limits[rows[0]].parameter: lowest(list(limits), rows) for rows in parts.values()}
     named = next((name for name, most in enough.items() if most is not None), limits[0].parameter)
     attainable = enough.get(named)
+    first, *others = said
+    problem = Text(first, *(part for text in others for part in ("; ", text)))
     return TargetUnattainable(
-        "; ".join(said), attainable=np.nan if attainable is None else attainable, parameter=named,
-        remedy=f"{'Raise a limit' if several else 'Raise it'}, or {remedy}.",
+        problem, attainable=np.nan if attainable is None else attainable, parameter=named,
+        remedy=Text(f"{'Raise a limit' if several else 'Raise it'}, ", remedy, "."),
     )  # fmt: skip
 
 
