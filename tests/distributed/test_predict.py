@@ -257,7 +257,7 @@ def test_parts_of_a_killed_run_stay_known_if_the_next_one_fails(model, data, tmp
     assert len(decisions(out)) == 2600
 
 
-@pytest.mark.parametrize("fails", ["placing", "decide_part", "rank_part"])
+@pytest.mark.parametrize("fails", ["place_of", "decide_part", "rank_part"])
 def test_old_decisions_stay_until_new_ones_are_ready(model, data, tmp_path, monkeypatch, fails):
     out = tmp_path / "decided"
     predict(model, data, out)

@@ -31,37 +31,12 @@ def together(
     workers restarted: a thread that waits for a lost peer could not be ended otherwise, and its
     process may end later.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        From :func:`connect`.
-    function : callable
-        Called once for each share, with its rank: 0, 1, ...
-    shares : sequence
-        What each worker gets.
-    on : sequence of WorkerInfo, default=None
-        The workers, in the order of the ranks, such as those of the last call; by default the
-        first of :func:`workers`.
-    echoes : tuple of exception types, default=()
-        What a rank raises because another one failed.  Such an error is raised only if there is no
-        other.
-
-    Returns
-    -------
-    results : list
-        In the order of the shares.
-
-    Raises
-    ------
-    WorkerLost
-        If a worker went away.  The others have been restarted, and the call may be repeated.
-    ClusterError
-        If the scheduler goes away, there are too few workers, or they have no nannies.
-    Exception
-        What a task raised, with its traceback and a note on its rank.
+    The workers are those of a team, in the order of the ranks, such as that of the last call.  An
+    error that is an echo of another one, because a peer failed, is raised only if there is no
+    other.  After a ``WorkerLost`` the others have been restarted, and the call may be repeated.
     """
     with hushed():
-        team = _team(client, len(shares)) if on is None else list(on)
+        team = team_of(client, len(shares)) if on is None else list(on)
         for worker in team:
             if worker.nanny is None:
                 raise ClusterError(
@@ -84,7 +59,7 @@ def together(
             raise
 
 
-def _team(client: Any, size: int) -> list[WorkerInfo]:
+def team_of(client: Any, size: int) -> list[WorkerInfo]:
     """Wait for enough workers: some may be restarting."""
     end = monotonic() + PATIENCE
     while len(found := workers(client)) < size:

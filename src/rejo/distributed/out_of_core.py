@@ -24,7 +24,6 @@ from rejo.estimators import (
     CATEGORIES,
     Block,
     Categories,
-    Grown,
     RejoBoost,
     class_factors,
     encode_classes,
@@ -97,16 +96,21 @@ class RowLayout(NamedTuple):
         return [self.target] if self.together is None else [self.target, self.together]
 
 
-class NumberedRows(NamedTuple):
-    """Some rows, as a classifier sees them."""
+class Rows(NamedTuple):
+    """Some rows, as a classifier sees them, or their scores."""
 
-    X: Any  # (n, p) float32
+    X: Any  # (n, p) float32, or scores (n, S)
     k: Indices  # (n,)
-    number: Floats  # (n,)
+    number: Floats  # (n,) the same for rows that belong together
 
-    def some(self, which: NDArray[np.bool_]) -> NumberedRows:
+    def some(self, which: NDArray[np.bool_]) -> Rows:
         """Some of these rows."""
-        return NumberedRows(self.X[which], self.k[which], self.number[which])
+        return Rows(self.X[which], self.k[which], self.number[which])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """All rows of some parts."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def block(self, factors: Floats | None) -> Block:
         """The rows as trees see them, with weights by the factors (K,) of the classes."""
@@ -287,7 +291,7 @@ def sample_matrix(layout: RowLayout, found: Survey) -> Any:
 # ---- rows ---------------------------------------------------------------------------------------
 
 
-def read_rows(layout: RowLayout, part: Part) -> Iterator[NumberedRows]:
+def read_rows(layout: RowLayout, part: Part) -> Iterator[Rows]:
     """Yield the rows of a piece that have a class, as numbers."""
     pd = import_pandas()
     if layout.place is None:
@@ -297,7 +301,7 @@ def read_rows(layout: RowLayout, part: Part) -> Iterator[NumberedRows]:
         codes, labels = pd.factorize(frame[layout.target])
         place = [layout.place.get(label, -1) for label in labels.tolist()]
         k = np.array([*place, -1], dtype=np.intp)[codes]
-        rows = NumberedRows(X, k, _numbers(layout, part, frame, done))
+        rows = Rows(X, k, _numbers(layout, part, frame, done))
         yield rows if (k >= 0).all() else rows.some(k >= 0)
         done += len(frame)
 
@@ -375,12 +379,12 @@ class StreamedRows:
         self, layout: RowLayout, parts: Sequence[Part], tell: Callable[[int], None] | None = None
     ) -> None:
         self.layout, self.parts, self._tell = layout, parts, tell
-        self._kept: dict[int, NumberedRows] | None = None
+        self._kept: dict[int, Rows] | None = None
 
     def learning(self) -> Iterator[Block]:
         """Yield the rows to learn from; the first complete pass keeps the others."""
         layout = self.layout
-        kept: dict[int, list[NumberedRows]] = {PROVE: [], STOP: []}
+        kept: dict[int, list[Rows]] = {PROVE: [], STOP: []}
         for part in self.parts:
             for rows in read_rows(layout, part):
                 of = layout.shares.part_of(rows.number)
@@ -396,9 +400,9 @@ class StreamedRows:
                         learn = learn._replace(X=at_edges(learn.X, layout.edges))
                     yield learn.block(layout.factors)
         if self._kept is None:
-            self._kept = {number: NumberedRows(*_joined(found)) for number, found in kept.items()}
+            self._kept = {number: Rows.joined(found) for number, found in kept.items()}
 
-    def kept(self, number: int) -> NumberedRows:
+    def kept(self, number: int) -> Rows:
         """The rows that prove, or stop; they are read if nothing has been read yet."""
         if self._kept is None:
             for _ in self.learning():
@@ -409,28 +413,6 @@ class StreamedRows:
     def stopping(self) -> Iterable[Block]:
         """The rows that stop the growth, as blocks."""
         return [self.kept(STOP).block(self.layout.factors)]
-
-
-def _joined(parts: Sequence[tuple[Any, ...]]) -> Iterator[NDArray[Any]]:
-    return (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-
-
-class Scored(NamedTuple):
-    """Scores of rows that were kept."""
-
-    scores: Floats  # (n, S)
-    k: Indices  # (n,)
-    number: Floats  # (n,) the same for rows that belong together
-
-    @classmethod
-    def by_trees(cls, grown: Grown, walker: Any, kept: NumberedRows) -> Scored:
-        """Walk the trees."""
-        return cls(walker.scores(kept.X) + grown.intercepts, kept.k, kept.number)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Scored]) -> Scored:
-        """Put the rows of several ranks together."""
-        return cls(*_joined(parts))
 
 
 def check_validation(model: RejoBoost) -> None:
