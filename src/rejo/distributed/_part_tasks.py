@@ -121,7 +121,7 @@ def _place(piece: RowGroup, before: int, row: int) -> str:
 def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCounts:
     """Rank the cases of a part and write them, unless that has been done; count them."""
     (part, ranks), opened, counts = task, job.model.open(), CaseCounts()
-    final = Path(job.out, part.name)
+    final = Path(job.work, part.name)
     token = secrets.token_hex(8)  # another worker may do the same
     temporary = Path(job.work, f"{final.stem}.{token}{final.suffix}")
     with job.spool(part).open("rb") as file, ExitStack() as stack:

@@ -19,7 +19,9 @@ from rejo._errors import RejoError
 from rejo.persistence import save
 from rejo.scoring import Opened, open_scorer
 
-_received: dict[str, NDArray[np.uint8]] = {}  # the last file that a driver has sent, by its hash
+_received: dict[
+    str, NDArray[np.uint8] | None
+] = {}  # the last file that a driver has sent, by its hash
 _opened: dict[str, Opened] = {}  # the last model
 _opening = Lock()
 
@@ -73,6 +75,7 @@ def packed_model(
         else:
             path, name = Path(folder, "model.rejo"), Path("model")
             save(model, path, trusted=trusted)
-        data = np.fromfile(path, np.uint8)
-        sent = SentModel(sha256(data).hexdigest(), str(name), tuple(trusted), max_bytes, data)
+        raw = path.read_bytes()
+        data = np.frombuffer(raw, np.uint8)
+        sent = SentModel(sha256(raw).hexdigest(), str(name), tuple(trusted), max_bytes, data)
         return model if isinstance(model, Opened) else sent._opened_as(path), sent

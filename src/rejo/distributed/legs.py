@@ -39,7 +39,7 @@ class Left(NamedTuple):
     """What a rank leaves behind after a leg."""
 
     stage: Growth | None  # of the first rank only: all have the same
-    scored: dict[int, Rows] | None  # of the rows that it has kept, if the growth is finished
+    scored: dict[int, Rows]  # if the growth is finished: those that it has kept
     seconds: float
     n_rows: int
 

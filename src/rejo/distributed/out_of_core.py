@@ -216,16 +216,6 @@ def _take(layout: RowLayout, part: Part, frame: Any, rows: Indices, start: int) 
     return frame[features].iloc[rows]
 
 
-def words_among(features: Sequence[str], part: Part) -> tuple[str, ...]:
-    """Features that are categories: dictionaries in a file, or categories of pandas."""
-    if part.frame is not None:
-        kinds = part.frame[list(features)].dtypes
-        return tuple(name for name, kind in kinds.items() if hasattr(kind, "categories"))
-    types = import_pyarrow().types
-    schema = read_piece(part.piece, features).schema
-    return tuple(name for name in features if types.is_dictionary(schema.field(name).type))
-
-
 def _levels(words: Sequence[str], part: Part) -> dict[str, list[Any]]:
     """Categories of each of these features."""
     if not words:
@@ -294,8 +284,7 @@ def sample_matrix(layout: RowLayout, found: Survey) -> Any:
 def read_rows(layout: RowLayout, part: Part) -> Iterator[Rows]:
     """Yield the rows of a piece that have a class, as numbers."""
     pd = import_pandas()
-    if layout.place is None:
-        raise ValueError("the layout must be settled first")
+    assert layout.place is not None  # it is settled
     done = 0
     for frame, X in _blocks(layout, part):
         codes, labels = pd.factorize(frame[layout.target])
@@ -365,21 +354,16 @@ def _columns(layout: RowLayout, table: Any) -> Any:
 
 
 class StreamedRows:
-    """The rows of some pieces: those to learn from are read anew in each pass.
+    """The rows of some parts: those to learn from are read anew in each pass.
 
-    Parameters
-    ----------
-    layout : RowLayout
-    parts : sequence of Part
-    tell : callable, default=None
-        Gets the number of rows of every block that has been read.
+    ``tell`` gets the number of rows of every block that has been read.
     """
 
     def __init__(
         self, layout: RowLayout, parts: Sequence[Part], tell: Callable[[int], None] | None = None
     ) -> None:
         self.layout, self.parts, self._tell = layout, parts, tell
-        self._kept: dict[int, Rows] | None = None
+        self._kept: dict[int, Rows] = {}
 
     def learning(self) -> Iterator[Block]:
         """Yield the rows to learn from; the first complete pass keeps the others."""
@@ -388,7 +372,7 @@ class StreamedRows:
         for part in self.parts:
             for rows in read_rows(layout, part):
                 of = layout.shares.part_of(rows.number)
-                if self._kept is None:
+                if not self._kept:
                     for number, found in kept.items():
                         if (of == number).any() or not found:  # an empty one, for the shape
                             found.append(rows.some(of == number))
@@ -399,15 +383,11 @@ class StreamedRows:
                     if layout.edges is not None:
                         learn = learn._replace(X=at_edges(learn.X, layout.edges))
                     yield learn.block(layout.factors)
-        if self._kept is None:
+        if not self._kept:
             self._kept = {number: Rows.joined(found) for number, found in kept.items()}
 
     def kept(self, number: int) -> Rows:
-        """The rows that prove, or stop; they are read if nothing has been read yet."""
-        if self._kept is None:
-            for _ in self.learning():
-                pass
-        assert self._kept is not None
+        """The rows that prove, or stop, after a complete pass."""
         return self._kept[number]
 
     def stopping(self) -> Iterable[Block]:

@@ -103,7 +103,7 @@ def predict(
     accept : collection of str, default=()
         Columns that are right though they are not as in training.
     overwrite : bool, default=False
-        Replace the decisions of another run in the folder.  They stay until all cases are decided.
+        Replace the decisions of another run in the folder.  They stay until all new ones are ready.
     client : distributed.Client or str, default=None
         A Dask cluster, or the address of its scheduler; ``None``: this machine.
     n_jobs : int, default=1
@@ -194,7 +194,6 @@ def predict(
         limit = capacity_of(capacity, table.rows)
         ends = np.cumsum(list(map(len, candidates)), dtype=int)
         ranks = np.split(ranks_of(candidates, limit), ends)
-        folder.replace()
         items = zip(parts, ranks, strict=False)  # the last is empty
         tasks = place.each(partial(rank_part, job), items)
         written = {part.name: found for (part, _), found in shown(tasks, title="writing")}

@@ -66,13 +66,8 @@ class ScoringPlan(NamedTuple):
 class Decider:
     """Decides chunks of a table, one after the other.
 
-    Parameters
-    ----------
-    opened : Opened
-    plan : ScoringPlan
-    drawing : RandomState, default=None
-        Gives a number for every row, so that the sample of an audit does not depend on how a file
-        is read.
+    ``drawing`` gives a random number for every row, so that the sample of an audit does not depend
+    on how a file is read.
     """
 
     def __init__(

@@ -36,22 +36,13 @@ UNLIKE = "unlike the training cases"
 
 
 class Opened:
-    """A model, the columns it needs, and the header of its file.
+    """A model, the columns it needs, and the header of its file, ``found``.
 
-    Attributes
-    ----------
-    model : RejectClassifier or Pipeline
-    found : ModelFile
-        Header of the file.
-    encoder : TableEncoder
-        It says which columns are read and how: ``kinds_`` and ``written_``.
-    table : dict
-        Columns named in training: target, id, by, groups.
-    accepted : collection of str
-        Columns that are right though they are not as in training.
+    ``encoder`` says which columns are read and how: ``kinds_`` and ``written_``; ``table`` has the
+    columns that were named in training: target, id, by, groups.
     """
 
-    accepted: Collection[str] = ()
+    accepted: Collection[str] = ()  # columns that are right though they are not as in training
 
     def __init__(self, model: Any, found: ModelFile) -> None:
         self.model, self.found = model, found
