@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._errors import RejoError
-from rejo.persistence import save
-from rejo.scoring import Opened, open_scorer
+from rejo.persistence import open_file, save
+from rejo.scoring import Opened
 
 _received: dict[
     str, NDArray[np.uint8] | None
@@ -31,8 +31,7 @@ class SentModel(NamedTuple):
 
     sha256: str  # of the file
     name: str  # for messages
-    trusted: tuple[str, ...]
-    max_bytes: int | None
+    how: dict[str, Any]  # as arguments of ``open_file``
     data: NDArray[np.uint8] | None  # the file, which joblib shares; None: the process has it
 
     def keep(self) -> None:
@@ -55,7 +54,7 @@ class SentModel(NamedTuple):
             return _opened[self.sha256]
 
     def _opened_as(self, path: Path) -> Opened:
-        opened = open_scorer(path, trusted=self.trusted, max_bytes=self.max_bytes)
+        opened = Opened(*open_file(path, **self.how))
         opened.found = replace(opened.found, path=Path(self.name))
         return opened
 
@@ -77,5 +76,7 @@ def packed_model(
             save(model, path, trusted=trusted)
         raw = path.read_bytes()
         data = np.frombuffer(raw, np.uint8)
-        sent = SentModel(sha256(raw).hexdigest(), str(name), tuple(trusted), max_bytes, data)
+        how: dict[str, Any] = {"trusted": tuple(trusted)}
+        how |= {} if max_bytes is None else {"max_bytes": max_bytes}
+        sent = SentModel(sha256(raw).hexdigest(), str(name), how, data)
         return model if isinstance(model, Opened) else sent._opened_as(path), sent

@@ -46,28 +46,33 @@ class DoubtCounts:
     def __init__(self) -> None:
         self.n_rows = 0
         self._n_lacking = 0  # rows that lack a value
-        self._kinds: Counter[tuple[str, str]] = Counter()
-        self._first: dict[tuple[str, str], Doubt] = {}
+        self._kinds: dict[tuple[str, str], DoubtKind] = {}
 
     def add(self, doubts: Mapping[int, Sequence[Doubt]]) -> None:
         """Count some more rows."""
         self.n_rows += len(doubts)
         for found in doubts.values():
             self._n_lacking += any(one.why == "missing" for one in found)
-            kinds = {(one.column, one.why): one for one in reversed(found)}
-            self._kinds.update(reversed(kinds.keys()))
-            self._first = kinds | self._first
+            counted = set()
+            for one in found:
+                if (kind := (one.column, one.why)) not in counted:
+                    counted.add(kind)
+                    self._count(kind, 1, one)
 
     def merge(self, other: DoubtCounts) -> None:
         """Count the rows that another has counted."""
         self.n_rows += other.n_rows
         self._n_lacking += other._n_lacking
-        self._kinds.update(other._kinds)
-        self._first = other._first | self._first
+        for kind, (n_rows, first) in other._kinds.items():
+            self._count(kind, n_rows, first)
+
+    def _count(self, kind: tuple[str, str], n_rows: int, first: Doubt) -> None:
+        n, known = self._kinds.get(kind, (0, first))
+        self._kinds[kind] = DoubtKind(n + n_rows, known)
 
     def most_first(self) -> list[DoubtKind]:
         """Return the kinds of doubt, those of most rows first."""
-        return [DoubtKind(n, self._first[kind]) for kind, n in self._kinds.most_common()]
+        return sorted(self._kinds.values(), key=lambda kind: -kind.n_rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the counts by column and why, with an example each."""

@@ -13,7 +13,7 @@ import numpy as np
 from rejo._errors import RejoError
 from rejo._io import one_line
 from rejo.estimators import final_classifier, final_step, judge, reject_label_of
-from rejo.persistence import ModelFile, ModelFileError, open_file
+from rejo.persistence import ModelFile, ModelFileError
 from rejo.scoring.cases import Cases
 from rejo.tables import (
     Doubt,
@@ -233,14 +233,6 @@ class Opened:
         while label in self.classes:
             label += "_"
         return label
-
-
-def open_scorer(
-    path: Path, *, trusted: Collection[str] = (), max_bytes: int | None = None
-) -> Opened:
-    """Open a model file; the options are those of :func:`rejo.persistence.open_file`."""
-    limit = {} if max_bytes is None else {"max_bytes": max_bytes}
-    return Opened(*open_file(path, trusted=trusted, **limit))
 
 
 # ---- header --------------------------------------------------------------------------------
