@@ -172,12 +172,6 @@ def parse_json(name: str, data: Bytes) -> Any:
         raise ModelFileError(f"{name} is not JSON ({first_line(error)})") from None
 
 
-def check_free(path: Path, overwrite: bool) -> None:
-    """Refuse to replace a file without ``overwrite``."""
-    if not overwrite and (path.exists() or path.is_symlink()):
-        raise FileExistsError(f"{path} exists: give another path, or overwrite=True.")
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     ensure(len(found) == len(pairs), "a key comes twice")
