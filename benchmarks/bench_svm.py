@@ -73,6 +73,16 @@ def instruction_sets(report: Report, options: argparse.Namespace) -> None:
     fits.instruction_sets(report, options.quick)
 
 
+def many_rows(report: Report, options: argparse.Namespace) -> None:
+    report.section(
+        "9. Tables with no low rank",
+        "CPU seconds, gamma = 1 / features.  Where they are installed: Intel's SVC of "
+        "scikit-learn-intelex, and LIBSVM by libsvm-official.  Two threads: faster on the wall, "
+        "on an idle machine.",
+    )
+    fits.compare_tables(report, fits.tables(options.quick), [1, 10])
+
+
 SECTIONS: dict[int, Section] = dict(
     enumerate(
         [
@@ -84,6 +94,7 @@ SECTIONS: dict[int, Section] = dict(
             peak_memory,
             growing,
             instruction_sets,
+            many_rows,
         ],
         start=1,
     )

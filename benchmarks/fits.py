@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import NamedTuple
 
 from benchmarks.problems import (
     CS,
     GAMMAS,
+    Fit,
     Floats,
     Labels,
+    anchors,
+    make_interaction,
     make_synthetic_3,
     make_wide,
     naive,
@@ -17,7 +21,7 @@ from benchmarks.problems import (
     plain,
 )
 from benchmarks.tables import Report, Target, milliseconds, times, yes
-from benchmarks.timing import geometric_mean, race
+from benchmarks.timing import exponent, geometric_mean, race
 from rejo.datasets import make_synthetic_1
 
 
@@ -63,6 +67,54 @@ def wide() -> list[Block]:
         Block("30 features, n=1,000, K=2", lambda: make_wide(1000, 2), gammas, 2.5),
         Block("30 features, n=1,000, K=4", lambda: make_wide(1000, 4), gammas, 1, True),
     ]
+
+
+def tables(quick: bool) -> list[tuple[int, int, int]]:
+    """Points, features and classes of tables as they are, whose kernel has no low rank."""
+    sizes = (400, 2000, 10_000) if quick else (400, 2000, 10_000, 20_000, 50_000)
+    others = [(n, p, 2) for n in sizes[2:4] for p in (5, 100)] + [(n, 20, 5) for n in sizes[2:4]]
+    return [(n, 20, 2) for n in sizes] + others
+
+
+def compare_tables(
+    report: Report, cases: list[tuple[int, int, int]], C_values: list[float]
+) -> None:
+    """Ours with one and two threads, against plain and whatever else is installed."""
+    names = ["plain", "Intel", "LIBSVM"]
+    report.header(
+        "case", "ours s", *(f"{name} s" for name in names), "plain / ours", "target", "met",
+        "best other / ours", "target", "met", "gap", "two threads",
+    )  # fmt: skip
+    curves: dict[float, list[tuple[int, float]]] = {}
+    for n, p, n_classes in cases:
+        X, y = make_interaction(n, p, n_classes)
+        for C in C_values:
+            how = {"gamma": 1 / p, "C": C}
+            fits = {"plain": plain(X, y, **how), "ours": ours(X, y, **how)}
+            best = race(fits | anchors(X, y, **how), seconds=1.0, least=1)
+            alone, both = (_on_the_wall(ours(X, y, n_jobs=k, **how)) for k in (1, 2))
+            asked = n_classes == 2 and n <= 20_000
+            cells = [f"{best[name]:.3g}" if name in best else "" for name in ("ours", *names)]
+            others = [best[name] for name in names[1:] if name in best]
+            case = f"n={n:,}, {p} features, K={n_classes}, C={C:g}"
+            for seconds, bound in (([best["plain"]], 3), (others, 1.5)):
+                ratio = min(seconds) / best["ours"] if seconds else 0.0
+                target = Target(f"{case}, {bound}x", bound, [ratio], unit="x")
+                met = report.judge(target) if asked and seconds else ""
+                cells += [times(ratio) if seconds else "", f"{bound}x" if asked else "", met]
+            gap = fits["ours"]().duality_gap_
+            report.row(case, *cells, f"{gap:.0e}", times(alone / both))
+            if (p, n_classes) == (20, 2) and n >= 2000:
+                curves.setdefault(C, []).append((n, best["ours"]))
+    for C, curve in curves.items():
+        sizes, seconds = zip(*curve, strict=True)
+        print(f"\nExponent of the growth, C={C:g}: {exponent(sizes, seconds):.2f}")
+
+
+def _on_the_wall(fit: Fit) -> float:
+    start = perf_counter()
+    fit()
+    return perf_counter() - start
 
 
 def compare(report: Report, blocks: list[Block], quick: bool) -> None:

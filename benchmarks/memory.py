@@ -35,9 +35,9 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "gram": Case("30 features, n=4,000 (Gram matrix)", 4000, 30, 1 / 30, 200, True),
+    "gram": Case("30 features, n=3,000 (Gram matrix)", 3000, 30, 1 / 30, 200, True),
     "factor": Case("SyntheticI, n=10,000 (low rank)", 10_000, 2, 1, 200, False),
-    "rows": Case("30 features, n=8,000 (rows)", 8000, 30, 1 / 30, 50, False),
+    "blocks": Case("30 features, n=8,000 (blocks)", 8000, 30, 1 / 30, 50, False),
 }
 
 

@@ -153,6 +153,11 @@ class KernelMachine(ParallelBoundaries):
         elif self.kernel != "linear":
             self._basis = training.points[basis]
 
+    @property
+    def _n_threads(self) -> int:
+        """Threads for kernel values."""
+        return 1
+
     def _function(self, X: Any) -> Floats:
         X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
         return self._evaluate(X)
@@ -165,7 +170,7 @@ class KernelMachine(ParallelBoundaries):
             return X[:, self._basis] @ self._coef
         if not callable(self.kernel):
             kernel = Kernel(self.kernel, self._gamma, int(self.degree), float(self.coef0))
-            return evaluate(X, self._basis, self._coef, kernel)
+            return evaluate(X, self._basis, self._coef, kernel, self._n_threads)
         g, step = np.empty(X.shape[0]), 1 + CHUNK // (1 + len(self._coef))
         for start in range(0, len(g), step):
             rows = X[start : start + step]
