@@ -164,14 +164,15 @@ class Problem:
             else:
                 break
         done, weights = bool(converged and gap <= tol), None
-        if rest and len(rest[0]):
+        by_pivots = bool(rest) and len(rest[0]) > 0
+        if by_pivots:
             basis, coef = rest
         else:
             B = u.sum(axis=1)
-            basis = np.flatnonzero(B)
+            basis = B.nonzero()[0]
             coef = B[basis]
             weights = rest[1] if rest else None  # a linear kernel has its weights, no pivots
-        return KernelSolution(u, b, basis, coef, primal, gap, spent, done, weights)
+        return KernelSolution(u, b, basis, coef, primal, gap, spent, done, weights, by_pivots)
 
     def _engine(self, labels: Floats, caps: Floats, tol: float) -> tuple[str, bool]:
         """Which engine, and whether in single precision."""
