@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.utils._param_validation import Interval
 
 from rejo._typing import Floats
@@ -47,7 +48,8 @@ class RejoSVC(KernelMachine, PathMixin):
         in blocks, when it is needed.
     n_jobs : int, default=None
         Number of threads for kernel values; the result is the same for any number.  ``None``: one,
-        or what :func:`joblib.parallel_config` says; -1: one for each processor.
+        or what :func:`joblib.parallel_config` says; -1: one for each processor.  In a worker of
+        joblib it is one.
     %verbose
 
     Attributes
@@ -106,7 +108,9 @@ class RejoSVC(KernelMachine, PathMixin):
 
     @property
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        # In a worker of joblib, the other processors have work of their own.
+        nested = getattr(get_active_backend()[0], "nesting_level", None)
+        return 1 if nested else int(effective_n_jobs(self.n_jobs))
 
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[KernelSolution]:
         steps = (Step(*model._boxes(data.targets), self.h) for model in models)
