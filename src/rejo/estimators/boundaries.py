@@ -4,9 +4,10 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from numbers import Integral
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -97,9 +98,8 @@ class BoundaryClassifier(RejectClassifier):
         """
         if get_config()["skip_parameter_validation"]:
             return
-        values = tuple(getattr(self, name) for name in self._parameter_constraints)
         try:
-            _check_values(type(self), *values)
+            _check_values(type(self), *_parameters(type(self))(self))
         except TypeError:  # an array or a dict has no hash
             self._validate_params()
 
@@ -366,6 +366,12 @@ def replica_tables(
     costs = replica_costs(n_classes, reject_cost, s)
     labels.flags.writeable = costs.flags.writeable = False
     return labels, costs
+
+
+@cache
+def _parameters(estimator: Any) -> Any:
+    """Getter of all parameters of a class, as a tuple."""
+    return attrgetter(*estimator._parameter_constraints)
 
 
 @lru_cache(maxsize=512, typed=True)

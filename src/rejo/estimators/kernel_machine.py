@@ -137,34 +137,43 @@ class KernelMachine(ParallelBoundaries):
     def _set_solution(self, training: Training, solution: KernelSolution) -> None:
         """Store the support vectors, the function they carry, and how good it is."""
         points, _, _, targets = training
-        B = solution.u.sum(axis=1)
-        support = np.flatnonzero(B)
+        support, coef = solution.basis, solution.coef
+        if solution.by_pivots:
+            B = solution.u.sum(axis=1)
+            support = np.flatnonzero(B)
+            coef = B[support]
         self.support_ = support if targets.rows is None else targets.rows[support]
         precomputed = self.kernel == "precomputed"
         self.support_vectors_ = np.empty((0, 0)) if precomputed else points[support]
         self.n_support_ = np.bincount(targets.indices[support], minlength=len(targets.classes))
-        self.dual_coef_ = B[None, support]
+        self.dual_coef_ = coef[None]
         self.objective_ = solution.objective
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
         if self.kernel == "linear":
             self._set_function(training, None, np.ravel(np.asarray(solution.weights)))
             return
-        # By as few points as the solver could find.
-        self._set_function(training, solution.basis, solution.coef)
-        if not precomputed and np.array_equal(solution.basis, support):
-            self._basis: Any = self.support_vectors_  # once in memory, and in a file
+        # By as few points as the solver could find; support vectors once in memory, and in a file.
+        basis = None if solution.by_pivots or precomputed else self.support_vectors_
+        self._set_function(training, solution.basis, solution.coef, basis)
 
-    def _set_function(self, training: Training, basis: Any, coef: Floats) -> None:
-        """Store ``g = sum_j coef_j k(x_j, .)`` by rows ``basis``; linear: by its weights."""
+    def _set_function(
+        self, training: Training, rows: Any, coef: Floats, points: Any = None
+    ) -> None:
+        """Store ``g = sum_j coef_j k(x_j, .)`` by its rows, or points; linear: by its weights."""
         self._gamma = training.kernel.gamma
         self._coef = coef
-        self._basis = None
+        self._basis = points
         if self.kernel == "precomputed":
-            rows = training.targets.rows
-            self._basis = basis if rows is None else rows[basis]
-        elif self.kernel != "linear":
-            self._basis = training.points[basis]
+            kept = training.targets.rows
+            self._basis = rows if kept is None else kept[rows]
+        elif self.kernel != "linear" and points is None:
+            self._basis = training.points[rows]
+
+    @property
+    def _n_threads(self) -> int:
+        """Threads for kernel values."""
+        return 1
 
     def _function(self, X: Any) -> Floats:
         X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
@@ -178,7 +187,7 @@ class KernelMachine(ParallelBoundaries):
             return X[:, self._basis] @ self._coef
         if not callable(self.kernel):
             kernel = Kernel(self.kernel, self._gamma, int(self.degree), float(self.coef0))
-            return evaluate(X, self._basis, self._coef, kernel)
+            return evaluate(X, self._basis, self._coef, kernel, self._n_threads)
         g, step = np.empty(X.shape[0]), 1 + CHUNK // (1 + len(self._coef))
         for start in range(0, len(g), step):
             rows = X[start : start + step]

@@ -133,7 +133,7 @@ def queue(
     >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
     >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
     >>> model = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"]).fit(X, y)
-    >>> rejo.queue(model, [[1.0], [2.9], [2.6], [2.7], [5.0]], 2)[["forced", "rank"]]
+    >>> rejo.queue(model, [[1.0], [2.85], [2.5], [2.7], [5.0]], 2)[["forced", "rank"]]
       forced  rank
     3   good     1
     1    bad     2

@@ -168,7 +168,7 @@ def odds_offsets(costs: ArrayLike) -> Floats | None:
     j = q // (Q // (K - 1))  # the class just below each boundary
     above, below = costs[j + 1, q], costs[j, q]
     level = np.where(np.arange(K)[:, None] > j, above, below)
-    if not ((level > 0).all() and np.allclose(costs, level, rtol=1e-9, atol=0.0)):
+    if not ((level > 0).all() and (np.abs(costs - level) <= 1e-9 * level).all()):
         return None
     return np.log(above) - np.log(below)
 
