@@ -38,6 +38,7 @@ UNIX_FLAGS = [
     "-fno-math-errno",
     "-ffp-contract=fast",
     "-fvisibility=hidden",
+    "-pthread",
 ]
 SANITIZERS = ["-fsanitize=address,undefined"]
 CLANG_CL_FLAGS = [
@@ -127,9 +128,10 @@ class BuildExtension(build_ext):
         # GCC notes a change of vector argument passing that no public function here uses.
         compile_args = UNIX_FLAGS + ["-Wno-psabi"] * self.accepts("-Wno-psabi")
         if not enabled("REJO_SANITIZE"):
-            return compile_args, []
+            return compile_args, ["-pthread"]
         # Line numbers, and no places of variables, which take as long as the code itself.
-        return [*compile_args, *SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"], SANITIZERS
+        compile_args += [*SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"]
+        return compile_args, [*SANITIZERS, "-pthread"]
 
     def clang_cl_flags(self):
         """Put clang-cl in the place of cl: it has vector extensions, and takes the same words."""

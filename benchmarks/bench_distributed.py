@@ -44,6 +44,11 @@ def peak() -> float:
     return getrusage(RUSAGE_SELF).ru_maxrss / 1024
 
 
+def cpu() -> float:
+    """Seconds of this process: a busy machine does not change them much."""
+    return getrusage(RUSAGE_SELF).ru_utime + getrusage(RUSAGE_SELF).ru_stime
+
+
 def fit_in_this_process(folder: str, n_workers: int, rounds: int, limit: str) -> None:
     """Train once; print the seconds, and the peaks in MB of the workers and of this process."""
     from rejo import RejectClassifierCV, RejoBoost
@@ -64,16 +69,18 @@ def fit_in_this_process(folder: str, n_workers: int, rounds: int, limit: str) ->
             ) as cluster,
             Client(cluster) as client,
         ):  # fmt: skip
+            begun = sum(client.run(cpu).values())
             start = perf_counter()
             model = fit(search, folder, target="y", client=client)
             seconds = perf_counter() - start
+            worked = sum(client.run(cpu).values()) - begun
             peaks = sorted(client.run(peak).values())
     else:
-        start = perf_counter()
+        begun, start = cpu(), perf_counter()
         model = fit(search, folder, target="y")
-        seconds = perf_counter() - start
-    found = {"seconds": seconds, "workers": peaks, "here": peak(), "rates": model.rates_}
-    print(json.dumps(found))
+        seconds, worked = perf_counter() - start, cpu() - begun
+    found = {"seconds": seconds, "cpu": worked, "workers": peaks, "here": peak()}
+    print(json.dumps(found | {"rates": model.rates_}))
 
 
 def main() -> None:
@@ -99,7 +106,8 @@ def main() -> None:
                 found = json.loads(said.splitlines()[-1])
                 seconds[n_rows, n_workers] = found["seconds"]
                 print(
-                    f"{n_rows:>12,} rows, {n_workers or 'no'} workers: {found['seconds']:7.1f} s; "
+                    f"{n_rows:>12,} rows, {n_workers or 'no'} workers: {found['seconds']:7.1f} s "
+                    f"({found['cpu']:.1f} of CPU where it is done); "
                     f"peak MB of the workers {[round(mb) for mb in found['workers']]}, "
                     f"here {found['here']:.0f}; reviews {found['rates'][0]:.3f}",
                     flush=True,

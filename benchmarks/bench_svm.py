@@ -12,11 +12,12 @@ import argparse
 import os
 import platform
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import sklearn
 
-from benchmarks import fits, growth, linear, memory, paths
+from benchmarks import fits, growth, interrupt, linear, memory, paths
 from benchmarks.tables import Report
 from benchmarks.timing import one_thread
 from rejo.solvers import svm
@@ -73,6 +74,22 @@ def instruction_sets(report: Report, options: argparse.Namespace) -> None:
     fits.instruction_sets(report, options.quick)
 
 
+def many_rows(report: Report, options: argparse.Namespace) -> None:
+    report.section(
+        "9. Tables with no low rank",
+        "CPU seconds, gamma = 1 / features.  Where they are installed: Intel's SVC of "
+        "scikit-learn-intelex, and LIBSVM by libsvm-official.  Two threads: faster on the wall, "
+        "on an idle machine.",
+    )
+    points = [n for n in options.points if n <= 10_000 or not options.quick]
+    fits.compare_tables(report, product(points, (5, 20, 100), options.classes))
+
+
+def interrupts(report: Report, options: argparse.Namespace) -> None:
+    report.section("10. Ctrl-C", "After 0.5, 1 and 2 seconds of a fit of 50,000 x 20, C = 10.")
+    interrupt.measure(report)
+
+
 SECTIONS: dict[int, Section] = dict(
     enumerate(
         [
@@ -84,6 +101,8 @@ SECTIONS: dict[int, Section] = dict(
             peak_memory,
             growing,
             instruction_sets,
+            many_rows,
+            interrupts,
         ],
         start=1,
     )
@@ -108,6 +127,12 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--sections", type=int, nargs="+", choices=SECTIONS, default=list(SECTIONS), metavar="N"
+    )
+    parser.add_argument(
+        "--points", type=int, nargs="+", default=fits.TABLE_SIZES, metavar="N", help="of section 9"
+    )
+    parser.add_argument(
+        "--classes", type=int, nargs="+", default=(2, 5), metavar="K", help="of section 9"
     )
     return parser.parse_args(arguments)
 

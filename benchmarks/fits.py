@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import NamedTuple
 
 from benchmarks.problems import (
     CS,
     GAMMAS,
+    TOL,
+    Fit,
     Floats,
     Labels,
+    anchors,
+    make_interaction,
     make_synthetic_3,
     make_wide,
     naive,
@@ -17,7 +22,7 @@ from benchmarks.problems import (
     plain,
 )
 from benchmarks.tables import Report, Target, milliseconds, times, yes
-from benchmarks.timing import geometric_mean, race
+from benchmarks.timing import exponent, geometric_mean, race
 from rejo.datasets import make_synthetic_1
 
 
@@ -63,6 +68,59 @@ def wide() -> list[Block]:
         Block("30 features, n=1,000, K=2", lambda: make_wide(1000, 2), gammas, 2.5),
         Block("30 features, n=1,000, K=4", lambda: make_wide(1000, 4), gammas, 1, True),
     ]
+
+
+TABLE_SIZES = (400, 2000, 10_000, 20_000, 50_000)
+LARGEST_RACE = 20_000  # points; above, the others take minutes for each fit
+
+
+def compare_tables(report: Report, cases: Iterable[tuple[int, int, int]]) -> None:
+    """Points, features and classes of tables as they are, whose kernel has no low rank.
+
+    Ours with one and two threads, against plain and whatever else is installed.
+    """
+    names = ["plain", "Intel", "LIBSVM"]
+    report.header(
+        "case", "ours s", *(f"{name} s" for name in names), "plain / ours", "target", "met",
+        "best other / ours", "target", "met", "gap", "two threads",
+    )  # fmt: skip
+    curves: dict[str, list[tuple[int, float]]] = {}
+    gaps = []
+    for n, p, n_classes in cases:
+        X, y = make_interaction(n, p, n_classes)
+        for C in (1, 10):
+            how = {"gamma": 1 / p, "C": C}
+            fits = {"ours": ours(X, y, **how)}
+            if n <= LARGEST_RACE:
+                fits |= {"plain": plain(X, y, **how)} | anchors(X, y, **how)
+            best = race(fits, seconds=1.0, least=1)
+            alone, both = (_on_the_wall(ours(X, y, n_jobs=k, **how)) for k in (1, 2))
+            asked = n_classes == 2 and n <= LARGEST_RACE
+            cells = [f"{best[name]:.3g}" if name in best else "" for name in ("ours", *names)]
+            others = [best[name] for name in names[1:] if name in best]
+            case = f"n={n:,}, {p} features, K={n_classes}, C={C:g}"
+            for seconds, bound in (([best[s] for s in ["plain"] if s in best], 3), (others, 1.5)):
+                ratio = min(seconds) / best["ours"] if seconds else 0.0
+                target = Target(f"{case}, {bound}x", bound, [ratio], unit="x")
+                met = report.judge(target) if asked and seconds else ""
+                cells += [times(ratio) if seconds else "", f"{bound}x" if asked else "", met]
+            gaps.append(fits["ours"]().duality_gap_)
+            report.row(case, *cells, f"{gaps[-1]:.0e}", times(alone / both))
+            if n >= 2000:
+                name = f"{p} features, K={n_classes}, C={C:g}"
+                curves.setdefault(name, []).append((n, best["ours"]))
+    print()
+    for name, curve in curves.items():
+        sizes, seconds = zip(*curve, strict=True)
+        if len(curve) > 1:
+            print(f"Exponent of the growth, {name}: {exponent(sizes, seconds):.2f}")
+    report.judge(Target("Duality gap in every fit", TOL, gaps, True))
+
+
+def _on_the_wall(fit: Fit) -> float:
+    start = perf_counter()
+    fit()
+    return perf_counter() - start
 
 
 def compare(report: Report, blocks: list[Block], quick: bool) -> None:

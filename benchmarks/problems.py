@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
@@ -57,6 +59,15 @@ def make_wide(n: int, n_classes: int, n_features: int = 30, seed: int = 0) -> tu
     return X, _cut(score + rng.normal(scale=0.5, size=n), n_classes)
 
 
+def make_interaction(
+    n: int, n_features: int, n_classes: int = 2, seed: int = 0
+) -> tuple[Floats, Labels]:
+    """Normal features; an interaction and a line plus noise, cut into equally large classes."""
+    rng = np.random.RandomState(seed)
+    X = rng.normal(size=(n, n_features))
+    return X, _cut(X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(scale=0.5, size=n), n_classes)
+
+
 def make_linear(n: int, n_features: int, seed: int = 0) -> tuple[Floats, Labels]:
     """Normal features and the sign of a linear score plus noise."""
     rng = np.random.RandomState(seed)
@@ -72,6 +83,23 @@ def ours(X: Floats, y: Labels, **params: Any) -> Fit:
 def plain(X: Floats, y: Labels, **params: Any) -> Fit:
     model = SVC(**{"tol": TOL} | params)
     return partial(model.fit, X, y)
+
+
+def anchors(X: Floats, y: Labels, gamma: float, C: float) -> dict[str, Fit]:
+    """Other solvers of plain's problem, of those installed, with one thread."""
+    found: dict[str, Fit] = {}
+    if find_spec("sklearnex"):
+        from daal4py import daalinit
+        from sklearnex.svm import SVC as IntelSVC
+
+        daalinit(1)
+        found["Intel"] = partial(IntelSVC(gamma=gamma, C=C, tol=TOL).fit, X, y)
+    if find_spec("libsvm"):
+        from libsvm.svmutil import svm_parameter, svm_problem, svm_train
+
+        options = svm_parameter(f"-s 0 -t 2 -g {gamma} -c {C} -e {TOL} -m 200 -q")
+        found["LIBSVM"] = partial(svm_train, svm_problem(y, csr_matrix(X)), options)
+    return found
 
 
 def naive(X: Floats, y: Labels, gamma: float, C: float) -> dict[str, Fit]:

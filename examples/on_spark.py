@@ -8,7 +8,6 @@ change with its version; ``make spark`` tests this file.
 
 import json
 from contextlib import ExitStack
-from functools import partial, reduce
 from uuid import uuid4
 
 from py4j.protocol import Py4JJavaError
@@ -18,11 +17,9 @@ from rejo.distributed import (
     TRIES,
     Here,
     Leg,
-    Survey,
     grow_in_legs,
     rank_shares,
     run_rank,
-    survey_part,
     tracker,
 )
 
@@ -33,15 +30,15 @@ class OnSpark(Here):
     def __init__(self, spark, n_ranks):
         self.spread, self.n_ranks = spark.sparkContext.parallelize, n_ranks
 
-    def survey(self, layout, parts, tell):  # the first pass: classes, and a sample
-        found = self.spread(parts, len(parts)).map(partial(survey_part, layout)).collect()
-        return reduce(Survey.joined, found, Survey())
+    def each(self, function, items):  # such as the first pass: classes, and a sample
+        items = list(items)
+        return self.spread(items, len(items)).map(lambda item: (item, function(item))).collect()
 
     def grow(self, plan, layout, parts, n_threads, tell):
-        shares = [[part.piece for part in share] for share in rank_shares(parts, self.n_ranks)]
+        shares = rank_shares(parts, self.n_ranks)
 
         def run(leg, tries=TRIES):
-            each = [leg._replace(pieces=share) for share in shares]
+            each = [(leg, share) for share in shares]
             try:
                 return self.spread(each, len(each)).barrier().mapPartitions(run_task).collect()
             except Py4JJavaError:  # Spark does not repeat such a stage
@@ -49,16 +46,16 @@ class OnSpark(Here):
                     raise
                 return run(leg, tries - 1)
 
-        return grow_in_legs(Leg(uuid4().hex, {}, plan, layout, []), run, tell)
+        return grow_in_legs(Leg(uuid4().hex, plan, layout), run, tell)
 
 
-def run_task(legs):
-    context, (leg,) = BarrierTaskContext.get(), legs
-    tasks, rank = context.getTaskInfos(), context.partitionId()
+def run_task(tasks):
+    context, ((leg, share),) = BarrierTaskContext.get(), tasks
+    others, rank = context.getTaskInfos(), context.partitionId()
     with ExitStack() as stack:
-        host = tasks[0].address.split(":")[0]
-        here = stack.enter_context(tracker(len(tasks), host)) if rank == 0 else None
+        host = others[0].address.split(":")[0]
+        here = stack.enter_context(tracker(len(others), host)) if rank == 0 else None
         args = json.loads(context.allGather(json.dumps(here))[0])
-        found = run_rank(rank, leg._replace(tracker=args), n_threads=context.cpus())
+        found = run_rank(rank, leg._replace(tracker=args), share, context.cpus())
         context.barrier()  # the tracker ends last
     return [found]

@@ -59,6 +59,15 @@ def keep_memory(rank, n_bytes):
         KEPT.append(b"x" * 1_000_000)
 
 
+def keep_memory_first(item):
+    """Hold memory from the first item on, and be slow after it."""
+    x, n_bytes = item
+    if x == 0:
+        keep_memory(0, n_bytes)
+    time.sleep(0.3)
+    return x
+
+
 def sleep_a_while(*_):
     time.sleep(3)
 

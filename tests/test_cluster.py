@@ -35,6 +35,7 @@ from tests.cluster_work import (
     fill_memory,
     fill_memory_of_rank_1,
     keep_memory,
+    keep_memory_first,
     kill_always,
     kill_once,
     kill_once_with,
@@ -298,6 +299,14 @@ def test_workers_that_are_paused_for_ever(client, monkeypatch):
         together(client, rank_and_process, [0, 0])
     assert caught.value.memory_limit == LIMIT
     assert len(together(client, rank_and_process, [0, 0])) == 2  # they have been restarted
+
+
+def test_what_a_paused_worker_has_not_begun_is_done_by_others(client, monkeypatch):
+    monkeypatch.setattr(_lost, "STUCK", 1.0)
+    items = [(x, 0.87 * LIMIT) for x in range(20)]
+    found = hand_out(client, keep_memory_first, items, ahead=10)
+    assert sorted(result for _, result in found) == list(range(20))
+    client.wait_for_workers(2, timeout=30)
 
 
 def test_too_few_workers(client, monkeypatch):

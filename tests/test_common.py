@@ -271,7 +271,7 @@ def orders_classes(estimator):
     if isinstance(estimator, RejoBoost) and estimator.boundaries in ("auto", "posteriors"):
         return False  # three or more classes are decided by posteriors
     multi_class = get_tags(estimator).classifier_tags.multi_class
-    return multi_class and isinstance(estimator, BoundaryClassifier)
+    return multi_class and isinstance(estimator, BoundaryClassifier | RejoBoost)
 
 
 def is_linear(estimator):
@@ -308,7 +308,8 @@ def expected_failures(estimator):
             )
         ):
             failures["check_classifiers_train"] = LIKELIEST_IS_NOT_THE_MIDDLE
-    posteriors_of_boundaries = isinstance(estimator, PosteriorsMixin) and orders_classes(estimator)
+    mixed = isinstance(estimator, PosteriorsMixin | RejoBoost)
+    posteriors_of_boundaries = mixed and orders_classes(estimator)
     if posteriors_of_boundaries and hasattr(estimator, "predict_proba"):
         reason = NEAR_THE_MINIMUM if isinstance(estimator, RejoMLP) else None
         reason = reason if parameters["reject_cost"] is None else COSTS_LEAVE_NO_POSTERIORS

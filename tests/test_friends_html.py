@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 import rejo
 from rejo import RejectClassifierCV, ThresholdRejectClassifier, metrics
@@ -15,7 +14,6 @@ from rejo._html import MOST_ROWS, table_html
 from rejo.datasets import make_synthetic_2
 from rejo.displays import Curve
 from rejo.report import make_report
-from rejo.selection import choose_model
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e"
 ALLOWED = {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "p", "pre"}
@@ -67,7 +65,6 @@ def results(problem, tmp_path_factory):
         "DisparityCurve": metrics.disparity_curve(*ranked, np.where(X[:, 0] > 0, HOSTILE, "b")),
         "ReliabilityTable": metrics.reliability_table(y, model.predict_proba(X), label="fine"),
         "RateIntervals": metrics.rate_intervals(y, model.predict(X), reject_label="reject"),
-        "Tally": metrics.tally(model.judge(X).decision, np.searchsorted(model.classes_, y)),
         "RejectCurve": search.curve_,
         "Expected": search.expected_,
         "Guarantee": search.guarantee_,
@@ -75,7 +72,6 @@ def results(problem, tmp_path_factory):
             {HOSTILE: model, "other": ThresholdRejectClassifier(LogisticRegression(C=0.1))},
             X, y, reject_costs=[0.1, 0.2], cv=2,
         ),
-        "Choice": choose_model(StandardScaler(), X, y, models=["logistic-posterior"], cv=2),
         "Curve": Curve(HOSTILE, x=np.arange(3), y=np.arange(3) / 2),
         "Report": make_report(
             outcomes.outcomes_, np.searchsorted(model.classes_, y), model.classes_.tolist(),
@@ -87,8 +83,8 @@ def results(problem, tmp_path_factory):
 
 KINDS = (
     "RiskCoverageCurve", "AccuracyRejectCurve", "DisparityCurve", "ReliabilityTable",
-    "RateIntervals", "Tally", "RejectCurve", "Expected", "Guarantee", "Comparison", "Choice",
-    "Curve", "Report", "ModelFile",
+    "RateIntervals", "RejectCurve", "Expected", "Guarantee", "Comparison", "Curve", "Report",
+    "ModelFile",
 )  # fmt: skip
 
 
@@ -135,8 +131,3 @@ def test_a_long_table_shows_its_ends():
 def test_cells_that_are_missing_and_cells_that_are_long():
     cells = Reader(table_html("t", {"a": [None, np.nan, 1234.5678], "b": ["x" * 500, "", 3]})).cells
     assert cells[2:] == ["-", "x" * 79 + "…", "-", "1235", "3"]
-
-
-def test_counts_of_many_candidates_stay_text():
-    decision = np.zeros((5, 2, 3), dtype=int)
-    assert metrics.tally(decision, np.zeros(5, dtype=int))._repr_html_() is None

@@ -178,23 +178,6 @@ def test_tables_of_pyarrow(mixed):
         assert found["index"].to_pylist() == theirs.queue(frame, 7, fill=True)["index"].to_list()
 
 
-def test_decisions_inside_other_engines_have_the_kind_of_their_frames():
-    pytest.importorskip("skops")
-    pa = pytest.importorskip("pyarrow")
-    from rejo.distributed import FrameDecider
-
-    X, y = rejo.datasets.make_synthetic_1(60, random_state=0)
-    table = pd.DataFrame(X, columns=["age", "income"]).assign(case=range(60))
-    decide = FrameDecider(RejoLinear().fit(table[["age", "income"]], y), id="case")
-    arrow = pa.Table.from_pandas(table)
-    (expected,), (frame,), (found,) = map(list, map(decide, ([table], [of_polars(table)], [arrow])))
-    assert isinstance(frame, pl.DataFrame)
-    assert isinstance(found, pa.Table)
-    assert frame.columns == found.column_names == list(expected.columns)
-    words = [None if pd.isna(word) else word for word in expected["reason"]]
-    assert frame["reason"].to_list() == found["reason"].to_pylist() == words
-
-
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_a_frame_like_another(kind):
     X = pl.DataFrame({"a": [1, 2, 3]})

@@ -8,61 +8,21 @@ use it.
 and of a review, follows from the prices, and the lowest is taken. This works for any prices and any
 classes; it is as good as the posteriors.
 
-*Learned boundaries.* Keep a *reject region* between the classes, and learn its edges. Training two
-classifiers for the two edges lets them cross. The data replication method of Cardoso and colleagues
-trains one: it puts the reject class between its neighbours on an ordered scale, copies every point
-once for each boundary, marks each copy with a constant extra feature, and gives it the label and
-the cost of an error that belong to that boundary. An ordinary binary classifier on the copies then
-yields a single function with ordered thresholds, so that boundaries never cross. The same table
-serves K ordered classes with K - 1 reject regions, and ordinal classification with none. For two
-classes it minimises the price of errors and reviews; for more, a loss that grows with the distance
-from the true class.
+*Learned boundaries.* Keep a *reject region* between the classes, and learn its edges. The data
+replication method of Cardoso and colleagues copies every point once for each boundary, marks each
+copy with a constant extra feature, and gives it the label and the cost of an error that belong to
+that boundary. An ordinary binary classifier on the copies is a single function with ordered
+thresholds, so that boundaries never cross. The same serves K ordered classes with K - 1 reject
+regions, and ordinal classification with none.
 
-The modules, in the order to read them:
-
-``rejo.decisions``
-    from posteriors and prices to decisions, and to what a review is worth
-``rejo.prices``
-    prices as people have them, as a matrix
-``rejo.typical``
-    what a typical case looks like, to find the cases that are not
-``rejo.replication``
-    the reduction: labels, costs and extension of the copies, and the way back
-``rejo.solvers``
-    the optimisation problems, on arrays of floats, that never make the copies
-``rejo.metrics``
-    rates, costs, curves and intervals of classifiers that may reject
-``rejo.estimators``
-    scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoKernelLogistic`, :class:`RejoLinear`,
-    :class:`RejoMLP`, :class:`RejoBoost` on XGBoost's trees, and :class:`ReplicationClassifier`
-    over any other binary classifier
-``rejo.explain``
-    why a case is in doubt: what each feature adds to its score
-``rejo.baselines``
-    decisions by the posteriors of any classifier (:class:`ThresholdRejectClassifier`), blends of
-    posteriors, reviews of cases unlike those of training (:class:`NoveltyReject`), and the rivals:
-    cut-offs, two classifiers, support vector machines with losses of their own
-``rejo.catalogue``
-    all methods by name, and what they can do
-``rejo.selection``
-    which model is best for a table, comparisons, paths over the reject cost, operating points with
-    guarantees
-``rejo.datasets``
-    the synthetic problems of the paper, with their true posteriors, and real tables
-``rejo.displays``
-    pictures: reject regions, curves, confusion, review budgets
-``rejo.tables``
-    CSV and Parquet files, and features from them
-``rejo.report``
-    a page about operating points and what they cost
-``rejo.persistence``
-    model files that are safe to open, and export to ONNX
-``rejo.torch``
-    a head and a loss for deep networks; needs PyTorch, and is never imported by the others
-``rejo.versions``
-    what a bug report needs
-``rejo.cli``
-    the ``rejo`` command
+The rooms, in the order to read them: ``decisions`` (from posteriors and prices to decisions),
+``prices`` (as people have them), ``typical`` (what a typical case looks like), ``replication`` (the
+reduction), ``solvers``, ``metrics``, ``estimators`` (scikit-learn classifiers), ``explain`` (why a
+case is in doubt), ``baselines`` (decisions by the posteriors of any classifier, and the rivals),
+``catalogue`` (all methods by name), ``selection`` (operating points, promises, models,
+comparisons), ``datasets``, ``displays``, ``tables`` (from files to features), ``report`` (one HTML
+page), ``persistence`` (model files that are safe to open, ONNX), ``scoring``, ``distributed``,
+``torch``, ``versions`` and ``cli``, the ``rejo`` command.
 """
 
 from __future__ import annotations

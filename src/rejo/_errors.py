@@ -1,20 +1,54 @@
 """Errors that both programs and people can read, checks of single values, words that are meant."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher
 from math import inf, isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
+
+from rejo._io import printable
+
+LONGEST_VALUE = 60  # characters of a value that a message quotes
+
+
+class Setting(NamedTuple):
+    """A parameter in a message: ``sep=';'`` in Python, and on a command line ``--sep ';'``."""
+
+    name: str
+    value: Any = None  # text, a number or a list; None: it is only named
+    key: str | None = None  # of a dict, as in max_error_by_class['ill']=0.01
+
+    def __str__(self) -> str:
+        name = self.name if self.key is None else f"{self.name}[{self.key!r}]"
+        if self.value is None:
+            return name
+        is_number = isinstance(self.value, int | float)
+        return f"{name}={self.value:g}" if is_number else f"{name}={shown(self.value)}"
+
+
+class Text(str):
+    """A text in Python's words, made of ``parts``, some of which are settings."""
+
+    parts: tuple[str | Setting, ...]
+
+    def __new__(cls, *parts: str | Setting) -> "Text":
+        text = super().__new__(cls, "".join(map(str, parts)))
+        nested = (part.parts if isinstance(part, Text) else (part,) for part in parts)
+        text.parts = tuple(part for some in nested for part in some)
+        return text
+
+    def spelled(self, spell: Callable[[Setting], str]) -> str:
+        """Return the text with its settings in other words."""
+        return "".join(spell(part) if isinstance(part, Setting) else part for part in self.parts)
 
 
 class RejoError(ValueError):
     """An error that the caller can fix.
 
-    The message is ``where: problem. remedy``. The parts are attributes, so that the command line
-    can name its own options where Python names parameters: ``problem`` is what is wrong,
-    ``parameter`` the parameter to change, ``where`` the file and the place in it, and ``remedy``
-    what to do about it.
+    The message is ``where: problem. remedy``, which are attributes: ``where`` is the file and the
+    place in it, ``problem`` what is wrong, and ``remedy`` what to do about it.  ``parameter`` is
+    the parameter to change.  A :class:`Text` has settings that the command line spells as options.
     """
 
     def __init__(
@@ -29,10 +63,26 @@ class RejoError(ValueError):
         self.problem, self.parameter, self.where, self.remedy = problem, parameter, where, remedy
 
     def __str__(self) -> str:
+        return str(self.message())
+
+    def message(self) -> Text:
+        """Return the whole message."""
         place = "" if self.where is None else f"{self.where}: "
         if self.remedy is None:
-            return place + self.problem
-        return f"{place}{self.problem.rstrip('.')}. {self.remedy}"
+            return Text(place, self.problem)
+        end = "" if self.problem.endswith(".") else "."
+        return Text(place, self.problem, f"{end} ", self.remedy)
+
+
+def safe(text: str) -> Text:
+    """Return text that is safe to print; settings are quoted wherever they are."""
+    return Text(*(printable(p) if isinstance(p, str) else p for p in Text(text).parts))
+
+
+def shown(value: object) -> str:
+    """Quote a value in a message, cut if it is long."""
+    text = value if isinstance(value, list) else str(value)
+    return repr(text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}...")
 
 
 def number(name: str, value: Any, low: float, high: float = inf) -> float:

@@ -240,7 +240,7 @@ class WholeFile:
                 raise
 
     def _exists(self) -> FileExistsError:
-        return FileExistsError(f"{self.path} exists; overwrite replaces it")
+        return FileExistsError(f"{self.path} exists: give another path, or overwrite=True.")
 
 
 def _mode(path: str | Path) -> int:

@@ -23,7 +23,7 @@ and may have
 - ``_posteriors_to_onnx(self, graph, X)`` and ``_decision_to_onnx(self, graph, X)``, which add what
   ``predict_proba`` and ``decision_function`` return.
 
-Where there are many classes, a table of the room says this beside them (:func:`declare`).
+A learner says this at the end of its module (:func:`declare`), out of the way of its mathematics.
 
 A file may hold anything in any attribute.  Compiled code takes shapes and indices as they are, so
 ``_fitted`` and ``_check_state`` must bound each one that a prediction uses.  Any exception that
@@ -69,7 +69,7 @@ def declare(
     saved: bool = False,
     **more: Any,
 ) -> None:
-    """Say of a class, in the table of its room, what stands above; ``saved`` makes it storable.
+    """Say of a class what stands above; ``saved`` makes it storable.
 
     ``check`` refuses attributes that do not agree, after the checks of its bases; ``more`` are the
     other names, without their underscores.
@@ -190,6 +190,9 @@ def count(low: int = 0, high: Size = 1 << 31) -> Must:
         return fine and low <= value and (end is None or value <= end)
 
     return Must(f"a whole number from {low} to {high}", test)
+
+
+FEATURES = count(1, MOST_FEATURES)
 
 
 def one_of(*values: Any) -> Must:

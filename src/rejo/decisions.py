@@ -1,15 +1,13 @@
 """From posteriors and prices to decisions, and what a review is worth.
 
 Prices are a matrix ``L`` of shape (K, K + 1): rows are true classes, columns the K decisions and,
-last, the review.  They may differ from case to case: then they have the shape (n, K, K + 1).  A case with the posteriors ``p`` (K,) is expected to cost ``p @ L``, an entry for
-each column, and the cheapest column is the decision; a tie goes to the review.  With one price 1
+last, the review.  A case with the posteriors ``p`` (K,) is expected to cost ``p @ L``, an entry for
+each column, and the cheapest column is the decision; a tie goes to the review.  Prices of each case
+have the shape (n, K, K + 1).  With one price 1
 for every error and one price ``w`` for a review this is Chow's rule: review iff
-``max p <= 1 - w``.  With two classes, where deciding 1 for a true 0 costs ``a``, deciding 0 for a
-true 1 costs ``b`` and a review costs ``r``, it is a pair of cut-offs: class 1 iff
-``p_1 > 1 - r / a``, class 0 iff ``p_1 < r / b``, and review between them.
+``max p <= 1 - w``.
 
-*What a review is worth* is the cost of the cheapest decision minus that of the review: the money
-that a review is expected to save, negative where a review costs more than it saves.  It is the
+*What a review is worth* is the cost of the cheapest decision minus that of the review.  It is the
 order of a review queue, and every operating point is a cut in it.
 """
 
@@ -18,21 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import shared_parameters
 from rejo._typing import Floats, Indices
 
 TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less are equal
 
-described = shared_parameters(
-    """
-    p : array-like of shape (n_samples, n_classes)
-        Posteriors.
-    prices : array-like of shape (n_classes, n_classes + 1) or (n_samples, n_classes, n_classes + 1)
-        Price of each decision and, last, of a review, for each true class; also for each case.
-    """
-)
-
-__all__ = ["Decided", "decide", "expected_costs", "imperfect_reviews", "uniform_prices"]
+__all__ = ["Decided", "decide", "uniform_prices"]
 
 
 class Decided(NamedTuple):
@@ -86,72 +74,10 @@ def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
     return prices
 
 
-@described
-def imperfect_reviews(
-    prices: ArrayLike, accuracy: ArrayLike, wrong: ArrayLike | None = None
-) -> Floats:
-    """Add the reviewers' own errors to the price of a review.
-
-    A review of a case of class ``k`` then costs ``r_k + (1 - accuracy_k) * wrong_k``.
-
-    Parameters
-    ----------
-    %prices
-    accuracy : float or array-like of shape (n_classes,)
-        Share of the reviewed cases of each true class that end in the right decision.
-    wrong : float or array-like of shape (n_classes,), default=None
-        Price of a reviewer's wrong answer; by default the mean price of the wrong decisions.
-
-    Returns
-    -------
-    prices : ndarray of shape (n_classes, n_classes + 1)
-        A copy with a higher last column.
-
-    Examples
-    --------
-    >>> from rejo.decisions import imperfect_reviews, uniform_prices
-    >>> imperfect_reviews(uniform_prices(2, reject_cost=0.2), accuracy=0.9)
-    array([[0. , 1. , 0.3],
-           [1. , 0. , 0.3]])
-    """
-    prices = np.array(prices, dtype=np.float64)
-    if wrong is None:
-        wrong = prices[..., :-1].sum(axis=-1) / (prices.shape[-2] - 1)  # the diagonal is 0
-    prices[..., -1] += (1.0 - np.asarray(accuracy)) * np.asarray(wrong, dtype=np.float64)
-    return prices
-
-
-@described
-def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
-    """Return what every decision, and a review, is expected to cost.
-
-    Parameters
-    ----------
-    %p, prices
-
-    Returns
-    -------
-    costs : ndarray of shape (n_samples, n_classes + 1)
-        ``p @ prices``: of every decision and, last, of a review.
-
-    Examples
-    --------
-    >>> from rejo.decisions import expected_costs, uniform_prices
-    >>> expected_costs([[0.9, 0.1], [0.6, 0.4]], uniform_prices(2, reject_cost=0.2))
-    array([[0.1, 0.9, 0.2],
-           [0.4, 0.6, 0.2]])
-    """
-    p, prices = np.asarray(p, dtype=np.float64), np.asarray(prices, dtype=np.float64)
-    if prices.ndim == 3 and len(prices) and (prices == prices[0]).all():
-        prices = prices[0]  # the same bits as prices for all cases
-    return p @ prices if prices.ndim == 2 else np.einsum("nk,nkd->nd", p, prices)
-
-
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     """Choose the decision with the lowest expected cost, or a review.
 
-    With one price for all errors and one for all reviews this is Chow's rule
-    :footcite:p:`chow1970`; for prices that differ, see also :footcite:t:`elkan2001`.
+    See :footcite:t:`chow1970` and, for prices that differ, :footcite:t:`elkan2001`.
 
     Parameters
     ----------
@@ -167,11 +93,6 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     decided : Decided
         Of equally cheap decisions, the likelier class is taken, and of equally likely classes the
         first.  A case whose posteriors or prices are NaN goes to the review.
-
-    See Also
-    --------
-    rejo.prices.price_matrix : Prices as people have them.
-    rejo.ThresholdRejectClassifier : The same for any classifier.
 
     Examples
     --------
@@ -193,7 +114,10 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     array([ 1, -1])
     """
     p = np.asarray(p, dtype=np.float64)
-    costs = expected_costs(p, prices)  # (n, K + 1)
+    prices = np.asarray(prices, dtype=np.float64)
+    if prices.ndim == 3 and len(prices) and (prices == prices[0]).all():
+        prices = prices[0]  # the same bits as prices for all cases
+    costs = p @ prices if prices.ndim == 2 else np.einsum("nk,nkd->nd", p, prices)  # (n, K + 1)
     slack = TIE * np.abs(prices).max(axis=(-2, -1))  # of all cases, or of each
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     best = costs[:, :-1].min(axis=1)

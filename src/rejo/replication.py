@@ -1,11 +1,11 @@
 """The reduction: K ordered classes with a reject option as one binary problem.
 
-The data replication method copies every training point once for each boundary
-to be learned, marks the copies with *extension features*, and labels copy ``q``
-by the side of boundary ``q`` on which the point's class lies.  Two boundaries
-stand between neighbouring classes; what lies between the two is rejected.  This
-module is TABLE costs and TABLE ordinalcosts of the paper as array expressions;
-it counts classes, replicas and boundaries from 0.
+Every training point is copied once for each boundary to be learned.  Copies are
+marked with *extension features*, and copy ``q`` is labelled by the side of
+boundary ``q`` on which the point's class lies.  Two boundaries stand between
+neighbouring classes; what lies between the two is rejected.  This module is
+TABLE costs and TABLE ordinalcosts of the paper as array expressions; it counts
+classes, replicas and boundaries from 0.
 
 With K classes there are ``Q = 2 (K - 1)`` replicas; without rejection (plain
 ordinal classification) ``Q = K - 1``.  The number of positive replicas of a
@@ -29,7 +29,6 @@ Coding = Literal["onehot", "thermometer", "ordinal"]
 __all__ = [
     "costs_from_loss",
     "decode",
-    "extend_rows",
     "extension_vectors",
     "loss_from_costs",
     "replica_costs",
@@ -60,10 +59,6 @@ def replica_labels(n_classes: int, reject: bool = True) -> Floats:
     array([[-1., -1., -1., -1.],
            [ 1.,  1., -1., -1.],
            [ 1.,  1.,  1.,  1.]])
-    >>> replica_labels(3, reject=False)
-    array([[-1., -1.],
-           [ 1., -1.],
-           [ 1.,  1.]])
     """
     k, _, j = _classes_and_replicas(n_classes, reject)
     return np.where(k > j, 1.0, -1.0)
@@ -77,8 +72,7 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
     n_classes : int
         Number of ordered classes, K.
     reject_cost : float in (0, 0.5] or None
-        Cost of a rejection, the paper's ``w_r``, where an error costs 1.  The low
-        cost of the tables is ``w_r``, the high cost ``1 - w_r``.  ``None`` is plain
+        Cost of a rejection, the paper's ``w_r``, where an error costs 1.  ``None`` is plain
         ordinal classification: one replica for each boundary, unit costs.
     s : int, default=None
         Number of classes on each side that take part in a boundary; the others have
@@ -91,9 +85,6 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
 
     Examples
     --------
-    Boundary 0 is the lower edge of the reject region.  It is cheap there to err on class 0, whose
-    points are then reviewed, and expensive to err on class 1, whose points are then decided as 0:
-
     >>> from rejo.replication import replica_costs
     >>> replica_costs(2, reject_cost=0.2)
     array([[0.2, 0.8],
@@ -160,8 +151,6 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
 
     Examples
     --------
-    To miss class 1 costs ten times as much as a false alarm, and a rejection 0.5:
-
     >>> from rejo.replication import costs_from_loss
     >>> costs_from_loss([[0, 0.5, 1], [10, 0.5, 0]])
     array([[0.5, 0.5],
@@ -278,15 +267,8 @@ def replicate(
     replica : ndarray of int of shape (n_rows,)
         Only if ``return_replica=True``.
 
-    See Also
-    --------
-    rejo.ReplicationClassifier : Does it all, around any binary classifier.
-
     Examples
     --------
-    Two points, one of each class.  The columns are the feature, the extension feature, the label
-    and the weight:
-
     >>> import numpy as np
     >>> from rejo.replication import replica_costs, replicate
     >>> Xr, yr, wr = replicate([[5.0], [7.0]], [0, 1], replica_costs(2, 0.2))
@@ -323,21 +305,9 @@ def replicate(
 
 
 def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
-    """Take rows of ``X`` and put extension features beside them.
+    """Take rows (n_rows,) of ``X`` and put vectors (n_rows, n_extension_features) beside them.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        Points.
-    rows : ndarray of int of shape (n_rows,)
-        Which rows to take, in which order.
-    vectors : ndarray of shape (n_rows, n_extension_features)
-        Extension features of each of these rows.
-
-    Returns
-    -------
-    extended : (n_rows, n_features + n_extension_features)
-        CSR if ``X`` is sparse.  In a DataFrame the new columns are ``replica_0``, ...
+    Sparse rows become CSR; in a DataFrame the new columns are ``replica_0``, ...
     """
     n_features = X.shape[1]
     if hasattr(X, "tocsr"):

@@ -37,8 +37,7 @@ class ReplicationHead(torch.nn.Module):
         Two boundaries between neighbouring classes (a reject region) or one.
     ordered : bool, default=False
         Guarantee rising thresholds: the head learns the first and the positive gaps after it.
-        Otherwise the thresholds are free, as in the paper; their order then changes no
-        decision, but the columns of the scores need not fall.
+        Otherwise the thresholds are free, as in the paper.
     gap : float, default=1.0
         Initial distance between neighbouring thresholds; must be positive.
     device, dtype
@@ -53,8 +52,6 @@ class ReplicationHead(torch.nn.Module):
 
     Examples
     --------
-    Three ordered classes have four boundaries, which start evenly around 0:
-
     >>> import torch
     >>> from rejo.torch import ReplicationHead
     >>> body = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU())
@@ -174,9 +171,6 @@ def replication_loss(
 
     Examples
     --------
-    Two points of class 0.  The first is below both boundaries; the second is above the first
-    boundary, so that it is rejected, and costs more:
-
     >>> import torch
     >>> from rejo.torch import replication_loss
     >>> scores = torch.tensor([[-2.0, -2.0], [2.0, -2.0]])

@@ -1,10 +1,8 @@
 """What a typical case looks like: the spread of each feature, and what features tell of each other.
 
-A feature is put on a scale on which its values in training are spread like a normal distribution:
-that of their ranks, continued beyond the lowest and the highest value.  Skewed amounts, counts and
-yes or no become comparable, and the correlations on this scale (a Gaussian copula) say how far a
-case is from those of training, and which of its features are strange.  Few numbers are kept for
-each feature, and one for each pair if there are not too many; no row of training is.
+A feature is put on the normal scale of its ranks in training, continued beyond the lowest and the
+highest value, and the correlations on this scale (a Gaussian copula) say how far a case is from
+those of training, and which of its features are strange.  No row of training is kept.
 
 >>> import numpy as np
 >>> height = np.linspace(150.0, 190.0, 41)

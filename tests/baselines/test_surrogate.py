@@ -189,7 +189,12 @@ def test_the_optimum_is_that_of_a_generic_solver(kernel, surrogate, setting):
 @pytest.mark.parametrize("surrogate", SURROGATES)
 @pytest.mark.parametrize(
     ("kernel", "engine", "cache_size"),
-    [("linear", "factor", 200), ("rbf", "factor", 200), ("wide", "gram", 200), ("wide", "rows", 1)],
+    [
+        ("linear", "factor", 200),
+        ("rbf", "factor", 200),
+        ("wide", "gram", 200),
+        ("wide", "blocks", 1),
+    ],
 )
 def test_every_engine_closes_the_gap(surrogate, kernel, engine, cache_size):
     rng = np.random.default_rng(0)

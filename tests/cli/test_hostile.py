@@ -9,6 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rejo.estimators import RejoLinear
+from rejo.persistence import save
+from rejo.selection import RejectClassifierCV
+
+pd = pytest.importorskip("pandas")
+
 # Those of the tests of model files themselves, by their path: tests are no package.
 _SPEC = spec_from_file_location(
     "hostile_files", Path(__file__).parents[1] / "persistence" / "test_hostile.py"
@@ -166,3 +172,17 @@ def test_an_audit_hook_sees_no_import_exec_or_socket(good, trained, tmp_path):
         check=False,
     )
     assert done.stderr == f"{len(hostile.HOSTILE)} refused\n", done.stderr
+
+
+def test_the_header_cannot_command_a_terminal(run, data, folder):
+    X, y = data
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    groups, name = np.where(X[:, 0] > 0, "x", "y"), "\x1b[2J"
+    model = RejectClassifierCV(RejoLinear(), max_error_by_group=0.9, reject_costs=[0.2, 0.4], cv=2)
+    model.fit(frame, y, group=groups)
+    save(model, folder / "model.rejo", table={"target": "y", "group": name})
+    frame.assign(y=y, **{name: groups}).to_csv(folder / "cases.csv", index=False)
+    code, out, err = run("evaluate", "model.rejo", "cases.csv")
+    assert code == 0
+    assert "'x': at most 90 %" in out
+    assert name not in out + err

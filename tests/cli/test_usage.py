@@ -1,6 +1,7 @@
 """Help, exit codes and errors: one line each, whatever goes wrong."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,8 +12,9 @@ import pytest
 
 import rejo
 from rejo import cli
-from rejo._errors import RejoError, close_words
+from rejo._errors import RejoError, Setting, Text, close_words
 from rejo.cli._aliases import OTHER_NAMES, pointer
+from rejo.tables import TableError
 
 COMMAND = [sys.executable, "-m", "rejo.cli"]
 COMMANDS = ["demo", "look", "train", "predict", "evaluate", "inspect", "compare"]
@@ -71,32 +73,29 @@ def test_wrong_usage(refused, words):
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "python", "typed"),
     [
-        (RejoError("max_error=0.02 cannot be reached", parameter="max_error", remedy="Raise it."),
-         "--max-error 0.02 cannot be reached. Raise it."),
-        (RejoError("cost_of must be prices", parameter="cost_of"), "--costs must be prices"),
-        (RejoError("class_order lacks 'class_order'", parameter="class_order"),
-         "--order lacks 'class_order'"),
+        (RejoError(Text(Setting("max_error", 0.02), " fails"), parameter="max_error", remedy="Do."),
+         "max_error=0.02 fails. Do.", "--max-error 0.02 fails. Do."),
+        (RejoError(Text(Setting("class_order"), " lacks 'class_order'"), parameter="class_order"),
+         "class_order lacks 'class_order'", "--order lacks 'class_order'"),
         (RejoError("'utf-9' is not an encoding", parameter="encoding", where="t.csv"),
-         "--encoding: t.csv: 'utf-9' is not an encoding"),
-        (RejoError("sep must be a word", parameter="estimator"), "sep must be a word"),
-        (RejoError("7 fields, but the sep is odd", parameter="sep", remedy="Pass another sep."),
-         "7 fields, but the sep is odd. Pass another --sep."),
-        (ValueError("sep=1"), "sep=1"),
-        (RejoError("max_error=0.2, max_error_by_group['old men']=0.3 cannot all be kept: "
-                   "review_budget_by_group['f'] could be 0.4", parameter="max_error"),
-         "--max-error 0.2, --max-error-by-group old men=0.3 cannot all be kept: "
-         "--review-budget-by-group f could be 0.4"),
-        (RejoError("max_error_by_group[\"O'Hara\"]=0.3 fails", parameter="max_error_by_group"),
-         "--max-error-by-group O'Hara=0.3 fails"),
-        (RejoError("some groups have fewer", parameter="small_groups",
-                   remedy='Give small_groups="review".'),
-         "some groups have fewer. Give --small-groups review."),
+         "t.csv: 'utf-9' is not an encoding", "--encoding: t.csv: 'utf-9' is not an encoding"),
+        (RejoError(Text(Setting("top", 0), " is odd"), parameter="top"), "top=0 is odd",
+         "top=0 is odd"),
+        (RejoError("7 fields.", parameter="sep", remedy=Text("Pass ", Setting("sep", ";"))),
+         "7 fields. Pass sep=';'", "7 fields. Pass --sep ';'"),
+        (ValueError("sep=1"), "sep=1", "sep=1"),
+        (TableError(Text("a\n", Text(Setting("max_error_by_group", 0.3, "old men")))),
+         "a?max_error_by_group['old men']=0.3", "a?--max-error-by-group 'old men=0.3'"),
+        (RejoError(Text(Setting("accept", ["a", "b, c"]))), "accept=['a', 'b, c']",
+         "--accept 'a,\"b, c\"'"),
     ],
 )  # fmt: skip
-def test_errors_name_options_where_python_names_parameters(error, message):
-    assert cli._options.explain(error) == message
+def test_errors_name_options_where_python_names_parameters(error, python, typed):
+    error = pickle.loads(pickle.dumps(error))  # as from another process
+    assert str(error) == python
+    assert cli._options.explain(error) == typed
 
 
 def test_a_percentage_is_a_share():

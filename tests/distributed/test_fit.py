@@ -247,25 +247,6 @@ def test_an_index_of_pandas_is_no_feature(frame, tmp_path):
     assert fit(boost(), tmp_path, target="repaid").feature_names_in_.tolist() == NUMBERS
 
 
-def test_a_worker_that_does_not_answer_holds_nobody_up(monkeypatch):
-    from threading import Event
-
-    from rejo.distributed import on_dask
-
-    frozen, asked = Event(), []
-
-    class Client:
-        def run(self, function, job, workers):
-            asked.append((job, workers))
-            frozen.wait(60)
-
-    monkeypatch.setattr(on_dask, "FORGETTING", 0.01)
-    on_dask.forget(Client(), "job", ["tcp://127.0.0.1:1"])
-    assert asked == [("job", ["tcp://127.0.0.1:1"])]
-    assert not frozen.is_set()
-    frozen.set()
-
-
 class TestRefusals:
     @pytest.mark.parametrize(
         ("wrong", "name"),

@@ -79,9 +79,9 @@ def test_cells_are_read_as_those_of_files(model, tmp_path):
 
 def test_a_process_opens_the_model_once(model, data, monkeypatch):
     opened = []
-    plain = _sent_model.open_scorer
+    plain = _sent_model.open_file
     monkeypatch.setattr(
-        _sent_model, "open_scorer", lambda *a, **k: opened.append(a) or plain(*a, **k)
+        _sent_model, "open_file", lambda *a, **k: opened.append(a) or plain(*a, **k)
     )
     decide, cases = FrameDecider(model), decisions(data)
     opened.clear()

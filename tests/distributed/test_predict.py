@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -212,13 +213,15 @@ def test_progress_in_rows(model, data, tmp_path, capsys):
 
 
 def test_a_worker_that_does_not_see_the_folder(model, data, tmp_path, monkeypatch):
-    begin = OutputFolder.begin
+    working = OutputFolder.working
 
+    @contextmanager
     def elsewhere(folder, **options):
-        begin(folder, **options)
-        shutil.rmtree(folder.work)
+        with working(folder, **options):
+            shutil.rmtree(folder.work)
+            yield
 
-    monkeypatch.setattr(OutputFolder, "begin", elsewhere)
+    monkeypatch.setattr(OutputFolder, "working", elsewhere)
     with pytest.raises(RejoError, match="decided"):
         predict(model, data, tmp_path / "decided")
 
@@ -227,9 +230,11 @@ def test_decisions_that_were_being_replaced(model, data, tmp_path):
     """A run that is killed while it removes the files of another one can be repeated."""
     out = tmp_path / "decided"
     predict(model, data, out)
-    (out / WORK).mkdir()
+    work = out / WORK / "k"
+    work.mkdir(parents=True)
     old = json.loads((out / MANIFEST).read_text())["parts"]
-    (out / WORK / "run.json").write_text(json.dumps({"key": "k", "parts": [], "replaces": old}))
+    (work / "others.json").write_text(json.dumps({"key": "k", "parts": old}))
+    (work / MANIFEST).write_text(json.dumps({"key": "k", "parts": []}))
     (out / MANIFEST).unlink()
     (out / "a-0000.parquet").unlink()
     with pytest.raises(RejoError, match="another run"):
@@ -241,8 +246,9 @@ def test_decisions_that_were_being_replaced(model, data, tmp_path):
 
 def test_parts_of_a_killed_run_stay_known_if_the_next_one_fails(model, data, tmp_path, monkeypatch):
     out = tmp_path / "decided"
-    (out / WORK).mkdir(parents=True)
-    (out / WORK / "run.json").write_text(json.dumps({"key": "k", "parts": ["old-0000.parquet"]}))
+    work = out / WORK / "k"
+    work.mkdir(parents=True)
+    (work / MANIFEST).write_text(json.dumps({"key": "k", "parts": ["old-0000.parquet"]}))
     make_cases(5, seed=0).to_parquet(out / "old-0000.parquet")
 
     def broken(*_):
@@ -257,7 +263,7 @@ def test_parts_of_a_killed_run_stay_known_if_the_next_one_fails(model, data, tmp
     assert len(decisions(out)) == 2600
 
 
-@pytest.mark.parametrize("fails", ["placing", "decide_part", "rank_part"])
+@pytest.mark.parametrize("fails", ["place_of", "decide_part", "rank_part"])
 def test_old_decisions_stay_until_new_ones_are_ready(model, data, tmp_path, monkeypatch, fails):
     out = tmp_path / "decided"
     predict(model, data, out)
@@ -272,9 +278,9 @@ def test_old_decisions_stay_until_new_ones_are_ready(model, data, tmp_path, monk
             predict(model, data, out, capacity=5, overwrite=True)
         with pytest.raises(RejoError, match="no cluster"):
             predict(model, data, tmp_path / "new", capacity=5)
-    if fails == "rank_part":  # all is decided: the old ones have gone, and the run goes on
-        assert MANIFEST not in contents(out)
-    else:
+    kept = {name: data for name, data in contents(out).items() if not name.startswith(WORK)}
+    assert kept == before
+    if fails != "rank_part":  # else all is decided, and the run goes on
         assert contents(out) == before
         assert not (tmp_path / "new").exists()
         predict(model, data, tmp_path / "new")  # other options are no other run

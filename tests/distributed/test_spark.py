@@ -27,13 +27,13 @@ import os, signal, threading
 from pathlib import Path
 _run_task = run_task
 
-def run_task(legs):
-    (leg,) = legs
+def run_task(tasks):
+    ((leg, share),) = tasks
     if leg.stage is not None and BarrierTaskContext.get().partitionId() == 1:
         if not Path("lost").exists():
             Path("lost").touch()
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
-    return _run_task([leg])
+    return _run_task([(leg, share)])
 """
 
 pytestmark = [

@@ -210,8 +210,28 @@ def test_a_row_without_any_value_is_rejected_if_training_had_no_gaps(form):
     assert model.reject_mask(new).tolist()[0]
     assert model.predict(new)[1:4].tolist() == model.predict(X[:3]).tolist()
     assert np.isfinite(model.judge(new).distance).tolist() == [False, True, True, True, True]
-    with pytest.raises(ValueError, match="not numbers"):
-        model.predict_forced(new)
+    for method in (model.predict_forced, model.predict_proba):
+        with pytest.raises(ValueError, match="not numbers"):
+            method(new)
+
+
+@every_form
+def test_a_model_that_never_rejects_refuses_a_row_without_any_value(form):
+    X, y = two_classes()
+    model = quick(form, reject_cost=None).fit(X, y)
+    new = np.vstack([X[:3], np.full((1, 2), np.nan)])
+    for method in (model.predict, model.predict_proba, model.judge, model.predict_forced):
+        with pytest.raises(ValueError, match="row 3"):
+            method(new)
+    assert np.isfinite(model.predict_proba(new[:3])).all()
+
+
+def test_a_row_without_any_value_does_not_stop_a_search():
+    X, y = two_classes()
+    X = X.copy()
+    X[5] = np.nan  # the fold that tests it learns without gaps
+    model = RejectClassifierCV(quick("posteriors"), review_budget=0.2).fit(X, y)
+    assert model.expected_.rejection_rate.estimate > 0
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])

@@ -156,7 +156,7 @@ def test_aliases_of_lightgbm_are_known(noisy):
     X, y = noisy
     model = ReplicationClassifier(lightgbm(mc=[1, 0])).fit(X, y)
     assert model.estimator_.get_params()["mc"] == [1, 0, -1]
-    with pytest.raises(ValueError, match="entries"):
+    with pytest.raises(ValueError, match="each of the 2 features"):
         ReplicationClassifier(lightgbm(mc=[1, 0, 1])).fit(X, y)
 
 

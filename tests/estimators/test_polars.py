@@ -20,7 +20,7 @@ from rejo import (
     compare,
     reject_curve,
 )
-from rejo.selection import make_reject_scorer
+from rejo.selection import cost_scorer
 
 pl = pytest.importorskip("polars")
 pd = pytest.importorskip("pandas")
@@ -102,6 +102,6 @@ def test_weights_groups_and_curves(data):
     model.fit(frame, y, sample_weight=weight, groups=groups)
     assert model.review(frame)["index"].to_list() == list(range(90))
     assert reject_curve(RejoLinear(), frame, y, reject_costs=[0.2], cv=2).reject_costs == [0.2]
-    assert make_reject_scorer("error_rate")(model, frame, y) <= 0
+    assert cost_scorer(reject_cost=0.2)(model, frame, y) <= 0
     methods = {"a": RejoLinear(), "b": posteriors}
     assert len(compare(methods, frame, y, cv=2, reject_costs=[0.2]).rows) == 4

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from joblib import Parallel, delayed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -396,3 +397,11 @@ def test_metadata_routing_brings_the_weights(data):
 def test_parameter_validation_can_be_switched_off(data):
     with sklearn.config_context(skip_parameter_validation=True):
         RejoSVC(degree=2.0).fit(*data)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_a_fit_in_a_worker_of_joblib_has_one_thread(backend):
+    model = RejoSVC(n_jobs=2)
+    assert model._n_threads == 2
+    found = Parallel(n_jobs=2, backend=backend)(delayed(getattr)(model, "_n_threads") for _ in "ab")
+    assert found == [1, 1]

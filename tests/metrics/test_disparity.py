@@ -104,11 +104,9 @@ def test_a_small_group_is_in_the_table_but_not_in_the_gap():
     y, pred, sureness, group = draw(400, 2, 3)
     group[:20], pred[:20] = 7, 1  # all of them wrong
     curve = disparity_curve(y, pred, sureness, group, shares=[0, 0.3])
-    rows = curve.rows()
-    assert len(rows) == 6
-    assert [row["too_few"] for row in rows[:3]] == [False, False, True]
-    assert rows[2]["accuracy"] == 0
-    assert rows[2]["group"] == 7
+    assert curve.groups.tolist()[2] == 7
+    assert (curve.n_decided[0] < curve.min_cases).tolist() == [False, False, True]
+    assert curve.accuracy[0, 2] == 0
     assert curve.gap[0] < 0.3
     alone = disparity_curve(y, pred, sureness, np.zeros(400), shares=[0.3])
     assert "fewer than two groups have 30 decided cases" in alone.words(0.3)

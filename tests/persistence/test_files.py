@@ -758,7 +758,7 @@ def test_one_reading_gives_the_model_and_its_description(data, path):
 
 def test_estimators_are_not_nested_without_end(data, path):
     model = RejoLinear()
-    for _ in range(9):
+    for _ in range(7):
         model = Pipeline([("inner", model)])
     save(model.fit(*data), path)
     with pytest.raises(ModelFileError, match="nested"):

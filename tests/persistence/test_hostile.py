@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -295,6 +296,24 @@ def encrypted_member(edit):
     for mark, offset in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
         data[data.find(mark) + offset] |= 1
     return bytes(data)
+
+
+@hostile("linear", "directory")
+def lengths_after_the_members(edit):
+    data = bytearray(bytes(edit))
+    for mark, offset in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        data[data.find(mark) + offset] |= 8
+    return bytes(data)
+
+
+@hostile("linear", "not a zip file")
+def program_before_the_members(edit):
+    return b"#!/bin/sh\n" + bytes(edit)
+
+
+@hostile("linear", "directory")
+def bytes_after_the_directory(edit):
+    return bytes(edit) + b"\0"
 
 
 @hostile("linear", "belongs to nothing")
@@ -706,8 +725,25 @@ def boosted_nodes(edit, field, value):
     trees = edit.node("estimator_._predictors")["content"]
     file = trees[0]["content"][0]["content"]["content"]["nodes"]["file"]
     nodes = np.load(io.BytesIO(edit.members[file]))
-    nodes[field][nodes["is_leaf"] == 0] = value
+    nodes[field][nodes["is_leaf"] == 0] = value(nodes) if callable(value) else value
     edit.members[file] = npy(nodes)
+
+
+@hostile("tree", "the same node")
+def children_that_are_shared(edit):
+    """A path for each way to a leaf: 2 ** 30 of them in 60 nodes."""
+
+    def change(nodes):
+        first, second = np.flatnonzero(nodes["left_child"] > 0)[:2]
+        nodes["right_child"][first] = nodes["right_child"][second]
+        return nodes
+
+    edit.array("estimator_.tree_.nodes", change)
+
+
+@hostile("boosted", "the same node")
+def boosted_children_that_are_shared(edit):
+    boosted_nodes(edit, "left", lambda nodes: nodes["right"][nodes["is_leaf"] == 0])
 
 
 @hostile("boosted", "out of its tree")
@@ -1218,6 +1254,26 @@ def test_an_audit_hook_sees_no_import_exec_or_socket(good, tmp_path):
         check=False,
     )
     assert run.stdout == f"{len(HOSTILE)} refused\n", run.stdout + run.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="a file without an end")
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(ModelFileError, match="more than 2,097,152 bytes"):
+        load("/dev/zero", max_bytes=1 << 22)
+
+
+def test_links_and_orders_of_arrays_change_nothing(good, data, tmp_path):
+    """Nothing is unpacked, so a member that says that it is a link is a member."""
+    X, path = data[0], tmp_path / "model.rejo"
+    path.write_bytes(good["svc"])
+    expected, edit = load(path).predict(X), Edit(good["svc"])
+    edit.array("support_vectors_", np.asfortranarray)
+    content = bytearray(bytes(edit))
+    for entry in re.finditer(b"PK\1\2", bytes(content)):
+        content[entry.start() + 38 : entry.start() + 42] = struct.pack("<I", 0o120777 << 16)
+    path.write_bytes(content)
+    assert b"'fortran_order': True" in content
+    assert np.array_equal(load(path).predict(X), expected)
 
 
 SOME_AND_MANY = pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.check)])

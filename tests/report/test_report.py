@@ -118,9 +118,10 @@ def test_no_groups_no_table(make):
         assert 'id="groups-title"' not in html
 
 
-def test_default_prices(make):
-    outcomes, y = make.cases(50)
-    assert make.report(outcomes, y, chosen=3).data["prices"] == [[0, 1, 0.12], [1, 0, 0.12]]
+@pytest.mark.parametrize(("cost", "shown"), [(0.12, 0.12), (0.35629122334, 0.3563)])
+def test_default_prices(make, cost, shown):
+    outcomes, y = make.cases(50, costs=(cost,))
+    assert make.report(outcomes, y).data["prices"] == [[0, 1, shown], [1, 0, shown]]
 
 
 def test_embedded_data_cannot_end_the_script():

@@ -153,10 +153,6 @@ def test_the_number_of_fits_is_that_of_the_folds_and_one(data, monkeypatch, targ
     ).fit(*data)
     assert Counting.fits == 4 * n_points + 1
     assert len(model.outcomes_) > 1
-    cases = cross_fit(Counting(), *data, cv=4)
-    Counting.fits = 0
-    model.set_params(param_grid=None).fit(*data, cases=cases)
-    assert Counting.fits == 1
 
 
 def test_a_confidence_takes_one_fit_and_the_folds(data, monkeypatch):
@@ -167,36 +163,6 @@ def test_a_confidence_takes_one_fit_and_the_folds(data, monkeypatch):
     assert Counting.fits == 6
     assert model.guarantee_.bound <= 0.3
     assert model.curve_.reject_costs[model.chosen_] == model.reject_cost_
-
-
-def test_given_cases_give_the_same_model(data):
-    X, y = data
-    alone = RejectClassifierCV(logistic(), review_budget=0.13).fit(X, y)
-    shared = RejectClassifierCV(logistic(), review_budget=0.13)
-    shared.fit(X, y, cases=cross_fit(LogisticRegression(), X, y))
-    assert shared.cut_ == alone.cut_
-    assert shared.expected_ == alone.expected_
-    np.testing.assert_array_equal(shared.predict(X), alone.predict(X))
-    with pytest.raises(ValueError, match="cases"):
-        shared.fit(X, -y, cases=cross_fit(LogisticRegression(), X, y))
-    with pytest.raises(ValueError, match="param_grid"):
-        shared.set_params(param_grid={"estimator__C": [1]}).fit(
-            X, y, cases=cross_fit(LogisticRegression(), X, y)
-        )
-
-
-def test_cases_with_other_weights_are_refused(data):
-    X, y = data
-    w = np.random.RandomState(0).uniform(0.5, 2, len(y))
-    plain, weighted = (cross_fit(logistic(), X, y, sample_weight=part) for part in (None, w))
-    model = RejectClassifierCV(logistic(), review_budget=0.1)
-    for cases, weight in ((plain, w), (weighted, None), (weighted, 2 * w)):
-        with pytest.raises(ValueError, match="sample_weight"):
-            model.fit(X, y, sample_weight=weight, cases=cases)
-    model.fit(X, y, sample_weight=w, cases=weighted)
-    same = clone(model).fit(X, y, sample_weight=w)
-    assert model.sizes_ == pytest.approx(same.sizes_)
-    model.fit(X, y, sample_weight=np.ones(len(y)), cases=plain)
 
 
 def test_prices_are_the_cut_at_zero(data):

@@ -1,9 +1,11 @@
 """What is guaranteed holds as often as it says, on data whose true rates are known."""
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.datasets import load_breast_cancer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +19,7 @@ from rejo.estimators import RejoSVC
 from rejo.metrics import binomial_upper_bound, binomial_upper_bounds
 from rejo.selection import Limit, OutOfFold, RejectClassifierCV, TargetUnattainable
 from rejo.selection.folds import held_out_share, hold_out, one_each
-from rejo.selection.promises import group_scores, settle_stakes
+from rejo.selection.promises import group_scores, round_numbers, settle_stakes
 from rejo.selection.traps import RepeatedRows
 
 N_SETS = 1000
@@ -136,9 +138,12 @@ def test_unattainable_says_what_is_attainable():
     assert isinstance(error, ValueError)
     assert 0.001 < error.attainable < 0.2
     assert f"{error.attainable:g}" in str(error)
-    # What it names is indeed attained, on the same cases.
+    # What it names is indeed attained, on the same cases, and the next lower round number is not.
     model.set_params(max_error=error.attainable).fit(X, y)
     assert model.guarantee_.bound == error.attainable
+    lower = max(number for number in round_numbers(0.001) if number < error.attainable)
+    with pytest.raises(TargetUnattainable):
+        model.set_params(max_error=lower).fit(X, y)
 
 
 def test_a_grid_is_searched_on_the_fitting_share_only():
@@ -233,6 +238,23 @@ def test_groups_keep_a_guarantee_that_copies_would_break():
             alone, together = alone + (groups is None), together + (groups is not None)
     assert together <= 12 + 3 * 3.1
     assert alone > 15  # of 60, where 12 are allowed
+
+
+def test_all_cases_of_a_group_prove_more_than_one_of_each():
+    """Of 700 groups of one to seven cases: few promises are refused, and half is decided."""
+    rng, decided = np.random.RandomState(0), []
+    for seed in range(8):
+        groups = np.repeat(np.arange(700), rng.randint(1, 8, size=700))
+        X = rng.normal(size=(700, 2))[groups] + 0.6 * rng.normal(size=(len(groups), 2))
+        y = (rng.uniform(size=len(groups)) < expit(2.2 * X[:, 0])).astype(int)
+        model = RejectClassifierCV(
+            ThresholdRejectClassifier(LogisticRegression()),
+            max_error=0.1, confidence=0.95, random_state=seed,
+        )  # fmt: skip
+        with suppress(TargetUnattainable):
+            decided.append(1 - model.fit(X, y, groups=groups).reject_mask(X).mean())
+    assert len(decided) >= 6
+    assert np.mean(decided) > 0.5
 
 
 def test_needs_equal_weights():

@@ -55,7 +55,9 @@ def optimality(K, labels, caps, solution, h=1.0):
         (150, 20, 4, Kernel("poly", 0.1, 3, 1.0), "gram"),
         (900, 2, 3, Kernel("rbf", 0.1), "factor"),
         (700, 5, 2, Kernel("linear"), "factor"),
-        (300, 20, 2, Kernel("rbf", 0.05), "rows"),
+        (300, 20, 2, Kernel("rbf", 0.05), "blocks"),
+        (1500, 20, 3, Kernel("rbf", 0.05), "blocks"),
+        (1200, 20, 2, Kernel("poly", 0.05, 2, 1.0), "blocks"),
     ],
 )
 def test_every_instruction_set_solves(name, n, n_features, n_classes, kernel, engine):
@@ -64,7 +66,7 @@ def test_every_instruction_set_solves(name, n, n_features, n_classes, kernel, en
     best = svm._svm.architectures()[0]
     try:
         svm._svm.use(name)
-        problem = svm.Problem(X, kernel, 1e-3 if engine == "rows" else 200.0)
+        problem = svm.Problem(X, kernel, 1e-3 if engine == "blocks" else 200.0)
         assert problem._engine(labels, caps, 1e-3)[0] == engine
         solution = problem.solve(labels, caps, tol=1e-3)
     finally:
@@ -115,12 +117,52 @@ def test_the_exponential_is_exact_from_zero_to_nothing():
 
 
 @compiled
-def test_rows_on_demand_stay_within_their_memory():
+@pytest.mark.parametrize("sparse_input", [False, True])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_blocks_end_where_the_whole_matrix_does(tol, sparse_input):
     X, labels, costs = data(2000, 20, 2)
-    gram = svm.Problem(X, Kernel("rbf", 0.05), 200.0).solve(labels, costs)
-    rows = svm.Problem(X, Kernel("rbf", 0.05), 1.0).solve(labels, costs)  # 131 of 2,000 rows
-    assert rows.objective == pytest.approx(gram.objective, rel=1e-3)
-    assert rows.converged
+    X = sparse.csr_matrix(X) if sparse_input else X
+    gram = svm.Problem(X, Kernel("rbf", 0.05), 200.0).solve(labels, 5 * costs, tol=tol)
+    blocks = svm.Problem(X, Kernel("rbf", 0.05), 1.0).solve(labels, 5 * costs, tol=tol)
+    assert blocks.objective == pytest.approx(gram.objective, rel=tol)
+    assert blocks.converged
+    assert 0 <= blocks.gap <= tol
+
+
+@compiled
+def test_a_number_of_threads_changes_no_bit():
+    X, labels, costs = data(1500, 7, 3)
+    kernel = Kernel("rbf", 0.3)
+    for cache_size in (200.0, 1.0):
+        one = svm.Problem(X, kernel, cache_size).solve(labels, costs)
+        for threads in (2, 3, 2**62):
+            more = svm.Problem(X, kernel, cache_size, threads).solve(labels, costs)
+            assert_array_equal(more.u, one.u)
+    coef = one.u.sum(axis=1)
+    expected = svm.evaluate(X, X, coef, kernel)
+    for threads in (2, 7):
+        assert_array_equal(svm.evaluate(X, X, coef, kernel, threads), expected)
+    for i in (0, 5, 1499):  # nor do the rows beside a row
+        assert svm.evaluate(X[i : i + 1], X, coef, kernel) == expected[i]
+    with pytest.raises(ValueError, match="thread"):
+        svm.evaluate(X, X, coef, kernel, 0)
+
+
+@compiled
+@pytest.mark.parametrize("far", [0.0, 1e9])
+@pytest.mark.parametrize("cache_size", [200.0, 0.1])
+def test_columns_far_from_zero_or_from_each_other_keep_their_digits(far, cache_size):
+    """Seconds since 1970, and one point far away from all others."""
+    X, labels, costs = data(400, 3, 2)
+    moved = X + 1.7e9
+    moved[0, 1] += far
+    expected = X.copy()
+    expected[0, 1] += far
+    solution = svm.Problem(moved, Kernel("rbf", 0.5), cache_size).solve(labels, 5 * costs)
+    K = reference.gram(expected, expected, Kernel("rbf", 0.5))
+    violation, primal = optimality(K, labels, 5 * costs, solution)
+    assert violation <= 2e-3
+    assert solution.objective == pytest.approx(primal, rel=1e-5)
 
 
 @compiled

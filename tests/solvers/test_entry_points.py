@@ -107,7 +107,7 @@ def test_a_dual_is_refused(name, source):
         problem.solve_gram(True, *how)
     if source != "gram":
         with pytest.raises(ValueError, match=r"\(n, Q\)|\+1 or -1|finite"):
-            problem.solve_rows(True, 10**6, *how)
+            problem.solve_blocks(True, *how)
     if source == "dense":
         assert problem.factorise(0.3, N)
         with pytest.raises(ValueError, match=r"\(n, Q\)|\+1 or -1|finite"):
@@ -122,8 +122,8 @@ def test_an_engine_without_its_matrix_is_refused():
         if source != "dense":
             with pytest.raises(ValueError, match="only dense points"):
                 problem.factorise(1e-6, N)
-    with pytest.raises(ValueError, match="has its rows already"):
-        problems()["gram"].solve_rows(True, 10**6, *how)
+    with pytest.raises(ValueError, match="not made of blocks"):
+        problems()["gram"].solve_blocks(True, *how)
 
 
 @pytest.mark.parametrize("max_rank", [0, 1, N, 2**62])
@@ -142,7 +142,7 @@ def test_any_tolerance_ends(engine, max_iter):
     for tol in (0.0, -1.0, np.nan, np.inf, 1e-300):
         how = LABELS, CAPS, None, 1.0, tol, max_iter, None
         for single in (False, True):
-            for u, *_ in (problem.solve_gram(single, *how), problem.solve_rows(single, 0, *how)):
+            for u, *_ in (problem.solve_gram(single, *how), problem.solve_blocks(single, *how)):
                 assert ((u * LABELS >= 0) & (u * LABELS <= CAPS)).all(), tol
 
 
@@ -158,7 +158,7 @@ def test_kernel_values_of_any_size_stay_inside(engine, scale, sign):
             problem.solve_gram(single, LABELS, CAPS, u, 1.0, 1e-3, 500, None)
         rows = _svm.Problem(X, np.empty(0), "poly", 1.0, 3, sign * scale ** (1 / 3))
         for single in (False, True):
-            rows.solve_rows(single, 0, LABELS, CAPS, u, 1.0, 1e-3, 500, None)
+            rows.solve_blocks(single, LABELS, CAPS, u, 1.0, 1e-3, 500, None)
         if rows.factorise(1e-6, N):
             rows.solve_factor(LABELS, CAPS, u, 1.0, 1e-3, 500, None)
 
@@ -176,7 +176,7 @@ EVALUATIONS = {
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_an_evaluation_is_refused(name):
     with pytest.raises(ValueError, match=r"matrix|disagree"):
-        _svm.evaluate_dense(*EVALUATIONS[name], *RBF)
+        _svm.evaluate_dense(*EVALUATIONS[name], *RBF, 1)
 
 
 def test_sparse_evaluations_are_refused():
@@ -188,19 +188,19 @@ def test_sparse_evaluations_are_refused():
             if name == "no rows" and basis is good:
                 continue  # nothing to evaluate is not an error
             with pytest.raises(ValueError, match=r"column|indptr|indices|CSR|disagree"):
-                _svm.evaluate_sparse(*rows, *basis, p, coef, kernel, gamma, degree, coef0)
+                _svm.evaluate_sparse(*rows, *basis, p, coef, kernel, gamma, degree, coef0, 1)
 
 
 def test_nothing_may_be_evaluated(engine):
-    assert_array_equal(_svm.evaluate_dense(X, X[:0], np.empty(0), *RBF), np.zeros(N))
-    assert _svm.evaluate_dense(X[:0], X, np.ones(N), *RBF).shape == (0,)
+    assert_array_equal(_svm.evaluate_dense(X, X[:0], np.empty(0), *RBF, 1), np.zeros(N))
+    assert _svm.evaluate_dense(X[:0], X, np.ones(N), *RBF, 1).shape == (0,)
 
 
 def test_entries_that_come_twice_count_as_their_sum(engine):
     expected = reference.gram(X, X, RBF) @ np.ones(N)
     for _, S in odd_but_right(X):
         S = S if S.format == "csr" else S.tocsr()
-        got = _svm.evaluate_sparse(*[S.data, S.indices, S.indptr] * 2, P, np.ones(N), *RBF)
+        got = _svm.evaluate_sparse(*[S.data, S.indices, S.indptr] * 2, P, np.ones(N), *RBF, 1)
         assert_allclose(got, expected, rtol=1e-10)
 
 
@@ -243,5 +243,5 @@ def test_arrays_that_start_between_two_numbers_are_copied(engine):
 
 def solved(points, labels, caps):
     problem = _svm.Problem(points, np.empty(0), *RBF)
-    u, b, *_ = problem.solve_rows(False, 0, labels, caps, None, 1.0, 1e-3, 1000, None)
-    return u, b, _svm.evaluate_dense(points, points, u.sum(axis=1), *RBF)
+    u, b, *_ = problem.solve_blocks(False, labels, caps, None, 1.0, 1e-3, 1000, None)
+    return u, b, _svm.evaluate_dense(points, points, u.sum(axis=1), *RBF, 1)

@@ -89,7 +89,7 @@ def test_an_object_keeps_its_class(kind):
 
 def solved(problem):
     labels, caps = Y[:, None], np.ones((30, 1))
-    return problem.solve_rows(False, 10**6, labels, caps, None, 1.0, 1e-8, 10_000, None)[0]
+    return problem.solve_blocks(False, labels, caps, None, 1.0, 1e-8, 10_000, None)[0]
 
 
 def test_arrays_that_change_later_do_not_lead_out_of_memory():

@@ -186,12 +186,14 @@ def test_the_factor_gives_the_kernel_matrix(name, n):
     K = gram(X, X, kernel)
     eps = 1e-6 * K.diagonal().max()
     factor = factorise(Values(X, kernel), eps, n)
-    left = K - factor.Z @ factor.Z.T
+    left = K - factor.gram
     assert factor.definite
     assert_allclose(left.diagonal(), factor.residual, atol=1e-9 * K.max())
     assert np.abs(left).max() <= eps + 1e-9 * K.max()
-    L = factor.Z[factor.pivots]
-    assert_allclose(L, np.tril(L), atol=1e-9 * np.sqrt(K.max()))
+    assert factor.is_gram == (name == "narrow rbf" or (name, n) == ("rbf", 40))
+    if not factor.is_gram:
+        L = factor.Z[factor.pivots]
+        assert_allclose(L, np.tril(L), atol=1e-9 * np.sqrt(K.max()))
     assert len(set(factor.pivots)) == len(factor.pivots) == factor.Z.shape[1]
 
 
@@ -211,7 +213,7 @@ def test_a_common_offset_costs_no_digits(p):
     X, kernel = problem(200, p=p)[0], Kernel("rbf", 0.3)
     far = factorise(Values(X + 2.0**20, kernel), 1e-6, 200)
     K = gram(X, X, kernel)
-    assert np.abs(K - far.Z @ far.Z.T).max() < 1e-5
+    assert np.abs(K - far.gram).max() < 1e-5
 
 
 def test_one_column_of_large_numbers_does_not_hide_the_others():
@@ -219,7 +221,7 @@ def test_one_column_of_large_numbers_does_not_hide_the_others():
     X[:, 0] = np.repeat(np.arange(10) * 1e9, 10)
     K = gram(X, X, kernel)
     factor = factorise(Values(X, kernel), 1e-9, 100)
-    assert np.abs(K - factor.Z @ factor.Z.T).max() < 1e-6
+    assert np.abs(K - factor.gram).max() < 1e-6
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -294,7 +296,7 @@ def test_a_start_at_the_solution_takes_no_step():
 @pytest.mark.parametrize("rows", [True, False])
 def test_both_forms_of_the_hessian_and_both_precisions_give_the_same(monkeypatch, rows):
     X, k = problem(150, n_classes=3, p=5)
-    kernel, steps = Kernel("rbf", 0.2), tables(3, 0.2, 10.0)
+    kernel, steps = Kernel("rbf", 0.02), tables(3, 0.2, 10.0)
     expected = LogisticProblem(X, kernel, k).solve(*steps, tol=1e-9)
     monkeypatch.setattr(kernel_logistic, "WIDE", 0.0 if rows else 2.0)
     monkeypatch.setattr(kernel_logistic, "NARROW", 0)

@@ -31,7 +31,7 @@ def value(K, labels, caps, margins, h, solution):
 
 @compiled
 @pytest.mark.parametrize("name", [] if svm._svm is None else svm._svm.architectures())
-@pytest.mark.parametrize("engine", ["gram", "rows", "factor"])
+@pytest.mark.parametrize("engine", ["gram", "blocks", "factor"])
 @pytest.mark.parametrize("kernel", [LINEAR, POLY])
 @pytest.mark.parametrize("h", [0.0, 0.5])
 def test_every_engine_agrees_with_the_reference(monkeypatch, name, engine, kernel, h):

@@ -121,7 +121,7 @@ def forced(monkeypatch, X, kernel, engine):
 
 @pytest.mark.parametrize(
     ("engine", "name"),
-    [(e, k) for e in ("factor", "gram", "rows") for k in KERNELS if (e, k) != ("factor", "rbf")],
+    [(e, k) for e in ("factor", "gram", "blocks") for k in KERNELS if (e, k) != ("factor", "rbf")],
 )
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_every_engine_agrees(monkeypatch, engine, name, n_classes):

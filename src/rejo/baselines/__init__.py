@@ -15,7 +15,6 @@ Names that are not in ``__all__`` are for other rooms of the package.
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.baselines import _state
 from rejo.baselines._wrapped import FEATURES, copy_fitted, with_last
 from rejo.baselines.blend import (
     BlendClassifier,

@@ -4,12 +4,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
+from rejo._state import declare, each, number, part
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import Wrapper, fit_clones
 from rejo.estimators import (
     BoundaryClassifier,
     Targets,
+    check_member,
     check_no_class_weight,
     check_not_frozen,
     inner_scores,
@@ -94,3 +97,19 @@ def _crossed(raw: Floats) -> NDArray[np.bool_]:
     """Rows (n,) of raw scores (n, Q) whose sides do not fall from boundary to boundary."""
     sides = raw > 0
     return np.asarray((sides[:, 1:] & ~sides[:, :-1]).any(axis=1))
+
+
+def _independent(model: Any) -> None:
+    methods = ["predict_proba"]
+    if not hasattr(model, "predict_proba"):
+        methods += ["decision_function"]
+    for member in model.estimators_:
+        p = getattr(model, "n_features_in_", None)
+        check_member(model, member, np.arange(2), p, *methods)
+
+
+declare(
+    IndependentBoundaries,
+    {"estimators_": each(part(BaseEstimator)), "crossing_rate_": number(0.0, 1.0 + 1e-9)},
+    _independent,
+)

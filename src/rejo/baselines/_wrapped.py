@@ -188,8 +188,8 @@ def held_out_scores(
         if not all((y[train] == label).any() for train, _ in folds):
             raise ValueError(
                 f"cv holds out all points of {name} at once, so none are left to learn from. Use "
-                "folds that leave some in, or cv='train' to choose the cut-offs on the training "
-                "points, or more points."
+                "folds that leave some in, or more points; with cut-offs, cv='train' chooses them "
+                "on the training points."
             )
         if not (y[pooled] == label).any():
             raise ValueError(

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from rejo._state import declare, number, require
 from rejo._typing import Floats
 from rejo.estimators import KernelMachine, ReviewPrice, Targets
 
@@ -52,3 +53,11 @@ class BinaryKernelMachine(KernelMachine):
         caps: Floats = float(self.C) * weight
         self._check_cap(caps.max())
         return caps
+
+
+def _binary_machine(model: Any) -> None:
+    fine = len(model.classes_) == 2 and model.reject_label_ is not None
+    require(fine, model, "it has other answers than two classes and a rejection")
+
+
+declare(BinaryKernelMachine, {"intercept_": number()}, _binary_machine)

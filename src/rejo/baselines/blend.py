@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
@@ -15,13 +15,23 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._frames import take_rows
-from rejo._typing import Floats, Indices
-from rejo.baselines._wrapped import fit_clone, posteriors
-from rejo.estimators import (
-    FiniteInterval,
-    check_table,
-    check_targets,
+from rejo._state import (
+    FEATURES,
+    check_parameters,
+    declare,
+    each,
+    floats,
+    labels,
+    maybe,
+    names,
+    number,
+    optional,
+    part,
+    require,
 )
+from rejo._typing import Floats, Indices
+from rejo.baselines._wrapped import fit_clone, held_out_scores, posteriors
+from rejo.estimators import FiniteInterval, check_member, check_table, check_targets
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
 STEPS = 500  # of the EM algorithm
@@ -79,10 +89,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     ThresholdRejectClassifier : Gives it a reject option.
     rejo.selection.choose_model : Tries single classifiers and their blend.
     sklearn.ensemble.VotingClassifier : The mean with weights that you give.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -227,41 +233,20 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             n_folds = min(int(self.cv), int(counts.min()))
             cv = StratifiedKFold(n_folds, shuffle=True, random_state=0)
         folds = list(cv.split(X, k))
-        _check_folds(folds, k, classes)
-        cells = [
-            (m, estimator, train, test)
-            for m, (_, estimator) in enumerate(self.estimators)
-            for train, test in folds
-        ]
-        fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_clone)(
-                estimator,
-                take_rows(X, train),
-                y[train],
-                None if weight is None else weight[train],
-            )
-            for _, estimator, train, _ in cells
-        )
-        p = np.empty((len(self.estimators), len(k), len(classes)))
-        for (m, _, _, test), fit in zip(cells, fits, strict=True):
-            p[m, test] = posteriors(fit, take_rows(X, test), classes)
-        return p
-
-
-def _check_folds(folds: list[tuple[Indices, Indices]], k: Indices, classes: NDArray[Any]) -> None:
-    tested = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(k))
-    if len(tested) > len(k) or (tested != 1).any():
-        raise ValueError(
-            "cv must test each case once: a blend learns from one held-out posterior of each. Use "
-            "cv=5, StratifiedKFold or GroupKFold."
-        )
-    for train, _ in folds:
-        missing = np.setdiff1d(np.arange(len(classes)), k[train])
-        if len(missing):
+        tested = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(k))
+        if len(tested) > len(k) or (tested != 1).any():
             raise ValueError(
-                f"cv holds out all cases of class {classes.tolist()[missing[0]]!r} at once, so "
-                "none are left to learn from. Use folds that leave some in."
+                "cv must test each case once: a blend learns from one held-out posterior of each. "
+                "Use cv=5, StratifiedKFold or GroupKFold."
             )
+        names = [f"class {label!r}" for label in classes.tolist()]
+        p = np.empty((len(self.estimators), len(k), len(classes)))
+        for m, (_, estimator) in enumerate(self.estimators):
+            found, rows = held_out_scores(
+                estimator, X, y, weight, folds, classes, names, self.n_jobs, posteriors
+            )
+            p[m, rows] = found
+        return p
 
 
 def learn_weights(
@@ -323,3 +308,37 @@ def tempered(p: Floats, temperature: float) -> Floats:
     logs = np.log(np.maximum(p, LEAST)) / temperature
     scaled: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     return scaled / scaled.sum(axis=1, keepdims=True)
+
+
+def _blend(model: Any) -> None:
+    """The weights are shares, and each classifier has the classes and features of the blend."""
+    fine = type(model.estimators) is list and all(
+        type(pair) is tuple and len(pair) == 2 and type(pair[0]) is str for pair in model.estimators
+    )
+    require(fine, model, "its estimators are not pairs of a name and a classifier")
+    check_parameters(model)
+    w = model.weights_
+    require(len(model.estimators) == len(w), model, "it has more or fewer classifiers than names")
+    require(abs(w.sum() - 1) < 1e-6, model, "its weights are not shares")
+    p = getattr(model, "n_features_in_", None)
+    for member, weight in zip(model.estimators_, w, strict=True):
+        require((member is None) == (weight == 0), model, "a classifier is missing")
+        if member is not None:
+            check_member(model, member, model.classes_, p, "predict_proba")
+
+
+declare(
+    BlendClassifier,
+    {
+        "n_features_in_": optional(FEATURES),
+        "feature_names_in_": optional(names("p")),
+        "classes_": labels("K"),
+        "estimators_": each(maybe(part(BaseEstimator)), "n"),
+        "weights_": floats("n", low=0.0, high=1.0),
+        "temperature_": number(COLDEST, 1 / COLDEST),
+        "floor_": number(0.0, 1.0),
+    },
+    _blend,
+    weighted=("estimators", "estimators_", "weights_"),
+    saved=True,
+)

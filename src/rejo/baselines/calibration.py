@@ -10,7 +10,9 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import declare, each, indices, number, part, require
 from rejo._typing import Floats, Indices
 from rejo.estimators import boundary_posteriors
 
@@ -128,3 +130,43 @@ def _fit_sklearn(scores: Floats, y: Indices, weight: Floats, method: str) -> Any
 def _two_columns(scores: Floats) -> Floats:
     """Scores (n, K); one column is that of the second of two classes."""
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
+
+
+def check_calibrator(owner: Any, calibrator: Any, n_classes: int) -> None:
+    """It is a map from scores to posteriors of this many classes."""
+    fine = hasattr(calibrator, "fit") and hasattr(calibrator, "predict_proba")
+    require(fine, owner, f"a {type(calibrator).__name__} stands where a calibrator is expected")
+    check_is_fitted(calibrator)
+    if isinstance(calibrator, CumulativeSigmoids):
+        fine = len(calibrator.sigmoids_) == n_classes - 1
+    elif not isinstance(calibrator, TemperatureScaling):
+        fine = np.array_equal(calibrator.classes_, np.arange(n_classes))
+    if isinstance(calibrator, CalibratedClassifierCV):
+        for inner in calibrator.calibrated_classifiers_:
+            given = inner.estimator
+            fine = fine and isinstance(given, GivenScores) and len(given.classes_) == n_classes
+    require(fine, owner, f"its {type(calibrator).__name__} has other classes")
+
+
+def _given_scores(model: Any) -> None:
+    K = len(model.classes_)
+    fine = K >= 2 and np.array_equal(model.classes_, np.arange(K))
+    require(fine, model, "its classes are not 0, 1, ...")
+
+
+def _cumulative_sigmoids(model: Any) -> None:
+    for sigmoid in model.sigmoids_:
+        fine = np.array_equal(sigmoid.classes_, np.arange(2))
+        require(fine, model, "a sigmoid has other classes")
+
+
+declare(
+    GivenScores, {"classes_": indices("K", dtype=("int64", "int32"))}, _given_scores, saved=True
+)
+declare(TemperatureScaling, {"beta_": number(low=1e-300)}, saved=True)
+declare(
+    CumulativeSigmoids,
+    {"sigmoids_": each(part(CalibratedClassifierCV))},
+    _cumulative_sigmoids,
+    saved=True,
+)

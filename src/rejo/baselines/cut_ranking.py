@@ -11,14 +11,10 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import FEATURES, declare, optional, part, require
 from rejo._typing import Floats, Mask
 from rejo.baselines._wrapped import copy_fitted
-from rejo.estimators import (
-    Judgement,
-    RejectClassifier,
-    fit_weighted,
-    must_review,
-)
+from rejo.estimators import Judgement, RejectClassifier, check_answering, fit_weighted, must_review
 
 SIDES = np.array([[1.0, -1.0]])  # of a review region between two boundaries
 
@@ -131,3 +127,17 @@ class CutRanking(RejectClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
+
+
+def _cut_ranking(model: Any) -> None:
+    check_answering(model, model.estimator_)
+    same = model.estimator_.reject_cost_ == model.reject_cost_
+    require(same, model, "its reject cost is not that of its estimator_")
+
+
+declare(
+    CutRanking,
+    {"n_features_in_": optional(FEATURES), "estimator_": part(RejectClassifier)},
+    _cut_ranking,
+    saved=True,
+)

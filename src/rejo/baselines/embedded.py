@@ -15,6 +15,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from rejo._state import count, declare, figure, floats, indices, number, optional, require
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators import MOST_RUNS, FiniteInterval, PathMixin, Training, check_no_overflow
@@ -107,10 +108,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
     --------
     RejoSVC : The edges of the reject region by data replication: one minimum, any kernel.
     SurrogateRejectSVC : A convex loss with a kink for the reject region.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -272,3 +269,29 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
 
     def _evaluate(self, X: Any) -> Floats:
         return super()._evaluate(self._expand(X))
+
+
+def _embedded(model: Any) -> None:
+    """The thresholds and coefficients are those of ``epsilon_`` and the kernel."""
+    fine = model.thresholds_.tolist() == [-model.epsilon_, model.epsilon_]
+    require(fine, model, "thresholds_ and epsilon_ do not agree")
+    linear, dual = model.kernel == "linear", getattr(model, "dual_coef_", None)
+    require(linear or not model.second_order, model, "second_order needs a linear kernel")
+    fine = linear == (dual is None) and hasattr(model, "support_") != linear
+    fine = fine and (dual is None or np.array_equal(dual[0], model._coef))
+    require(fine, model, "its coefficients do not agree")
+
+
+declare(
+    EmbeddedRejectSVC,
+    {
+        "epsilon_": number(0.0, 1.0),
+        "objective_": figure(),
+        "n_starts_": count(1),
+        "n_iter_": count(),
+        "support_": optional(indices("m")),
+        "dual_coef_": optional(floats(1, "m")),
+    },
+    _embedded,
+    saved=True,
+)

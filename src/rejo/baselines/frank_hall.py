@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from rejo._frames import take_rows
+from rejo._state import declare, floats, is_sorted, require
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 from rejo.baselines._wrapped import Fold, held_out_scores
@@ -65,10 +66,6 @@ class FrankHallReject(IndependentBoundaries):
     --------
     ReplicationClassifier : One classifier for all boundaries, which cannot cross.
     TwoClassifierReject : The same for two classes.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -163,3 +160,14 @@ class FrankHallReject(IndependentBoundaries):
         if weight is not None:
             c = c * weight[rows, None]
         return best_cutoffs(values, sides[rows] == 1, c)
+
+
+def _frank_hall(model: Any) -> None:
+    Q, n, splits = model._n_boundaries, len(model.estimators_), len(model.classes_) - 1
+    fine = n == splits or (n == Q and not hasattr(model, "predict_proba"))
+    require(fine, model, "estimators_ and classes_ do not agree")
+    fine = n == Q or is_sorted(model.cutoffs_.reshape(n, -1))
+    require(fine, model, "cutoffs_ are not in rising order")
+
+
+declare(FrankHallReject, {"cutoffs_": floats("Q")}, _frank_hall, saved=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import binom
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods
@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._frames import take_rows
-from rejo._state import LARGEST
+from rejo._state import FEATURES, LARGEST, declare, maybe, number, optional, part, require
 from rejo._typing import Floats, Mask
 from rejo.baselines._wrapped import Fold, copy_fitted, fit_clone, with_last
 from rejo.baselines.threshold import ThresholdRejectClassifier
@@ -25,10 +25,12 @@ from rejo.estimators import (
     FiniteInterval,
     Judgement,
     RejectClassifier,
+    check_answering,
     check_sample_weight,
     choose_reject_label,
     final_classifier,
     final_step,
+    is_binary,
     judge,
     labels_like,
     mean_price,
@@ -95,10 +97,6 @@ class NoveltyReject(RejectClassifier):
     RejectClassifierCV : One review budget for doubtful and novel cases.
     ThresholdRejectClassifier : Reviews the doubtful cases of any classifier.
     sklearn.ensemble.IsolationForest : A detector of outliers to put into it.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -250,7 +248,9 @@ class NoveltyReject(RejectClassifier):
         """Prices that the classifier decides at, if it decides by prices."""
         return np.asarray(final_classifier(self.classifier_).prices_)
 
-    def _second_score(self, X: Any) -> Floats:
+    @available_if(is_binary)
+    def decision_function(self, X: Any) -> Floats:
+        check_is_fitted(self)
         classifier, X = final_step(self.classifier_, X)
         return np.asarray(classifier.decision_function(X))
 
@@ -345,14 +345,6 @@ class NoveltyReject(RejectClassifier):
 
     # ---- files ----------------------------------------------------------------------------
 
-    @property
-    def _lowest_reject_cost(self) -> float:
-        return float(self._decider._lowest_reject_cost)
-
-    @property
-    def _highest_reject_cost(self) -> float:
-        return float(self._decider._highest_reject_cost)
-
     def _operating_point(self) -> dict[str, Any]:
         return dict(self._decider._operating_point())
 
@@ -442,3 +434,31 @@ def _need_numbers(Z: Any) -> Any:
             "before NoveltyReject in a pipeline, or give a detector that takes them."
         )
     return Z
+
+
+def _check_novelty(model: Any) -> None:
+    """The classifier and the detector are of the same classes and features."""
+    check_answering(model, model.classifier_, may_never_reject=True)
+    last, detector = final_classifier(model.classifier_), model.detector_
+    fine = model.reject_label_ is not None and last.reject_cost_ == model.reject_cost_
+    require(fine, model, "its classifier rejects otherwise")
+    fine = model.typical_ is not None if detector is None else hasattr(detector, "score_samples")
+    require(fine, model, "it has no detector")
+    widths = {getattr(one, "n_features_in_", None) for one in (model, detector)}
+    widths.add(None if model.typical_ is None else len(model.typical_.scale))
+    require(len(widths - {None}) <= 1, model, "its parts have other features")
+
+
+declare(
+    NoveltyReject,
+    {
+        "n_features_in_": optional(FEATURES),
+        "classifier_": part(BaseEstimator),
+        "detector_": maybe(part(BaseEstimator)),
+        "typical_": maybe(part(Typical)),
+        "threshold_": number(),
+        "novel_share_": number(0.0, 1.0),
+    },
+    _check_novelty,
+    saved=True,
+)

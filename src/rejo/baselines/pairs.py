@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from numpy.typing import NDArray
 
 from rejo._frames import take_rows
+from rejo._state import declare, require
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 
@@ -55,10 +56,6 @@ class TwoClassifierReject(IndependentBoundaries):
     ReplicationClassifier : One classifier for both boundaries, which cannot cross.
     FrankHallReject : The same for three or more ordered classes.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo.baselines import TwoClassifierReject
@@ -105,3 +102,11 @@ class TwoClassifierReject(IndependentBoundaries):
                 f"target is multiclass: {classes.tolist()}. FrankHallReject takes ordered classes."
             )
         return super()._set_classes(classes, n_boundaries)
+
+
+def _two_classifiers(model: Any) -> None:
+    fine = len(model.estimators_) == model._n_boundaries
+    require(fine, model, "estimators_ and classes_ do not agree")
+
+
+declare(TwoClassifierReject, {}, _two_classifiers, saved=True)

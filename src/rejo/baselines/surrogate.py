@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from rejo._state import declare
 from rejo.baselines.binary_machine import BinaryKernelMachine
-from rejo.estimators import FiniteInterval, loss_as_fitted
+from rejo.estimators import SUPPORT_STATE, FiniteInterval, check_support, loss_as_fitted
 from rejo.replication import costs_from_loss
 from rejo.solvers import Hinges, Problem, surrogate
 
@@ -64,10 +65,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     --------
     RejoSVC : The edges of the reject region by data replication; for more than two classes too.
     EmbeddedRejectSVC : The costs themselves, smoothed; not convex.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -150,3 +147,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
                 "the second column, or use an SVC, which never rejects."
             )
         return surrogate.double_hinge(lower, upper)
+
+
+declare(SurrogateRejectSVC, SUPPORT_STATE, check_support, saved=True)

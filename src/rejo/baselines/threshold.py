@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._frames import take_rows
+from rejo._state import declare, floats, is_sorted, maybe, one_of, optional, part, require
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import (
     Fold,
@@ -25,6 +27,7 @@ from rejo.baselines.calibration import (
     METHODS,
     calibrated,
     calibrated_to_onnx,
+    check_calibrator,
     fit_calibrator,
 )
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
@@ -34,7 +37,9 @@ from rejo.estimators import (
     RejectClassifier,
     ReviewPrice,
     Targets,
+    check_member,
     check_targets,
+    is_binary,
     is_ordered,
     judge_posteriors,
     judge_scores,
@@ -120,10 +125,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     ReplicationClassifier : Learns the reject region while it trains.
     rejo.decisions.decide : The rule "chow" for posteriors that you have.
     sklearn.model_selection.TunedThresholdClassifierCV : One cut-off for two classes, no review.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -220,12 +221,16 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         scores = graph.decision(self.estimator_, X, self._labels)
         return str(graph.add("Sub", scores, self.cutoffs_[None, :]))
 
-    def _check_moves(self, reject_cost: float | None) -> None:
+    def at(
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
+    ) -> Self:
+        check_is_fitted(self)
         if not self.decides_by_posteriors:
             raise ValueError(
                 f"rule={self._rule!r} chose its cut-offs for one reject cost. Fit it again for "
                 "another, or use rule='chow', which decides at any prices."
             )
+        return super().at(reject_cost, cost_of, prices=prices)
 
     # ---- the choice of the cut-offs -------------------------------------------------------
 
@@ -267,9 +272,11 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             return _judge_by_class(self._posteriors(X), self.cutoffs_, self._rejects)
         return judge_scores(self._above(X), rejects=len(self.cutoffs_) == 2)
 
-    def _second_score(self, X: Any) -> Floats:
+    @available_if(is_binary)
+    def decision_function(self, X: Any) -> Floats:
+        check_is_fitted(self)
         if self._rule != "score":
-            return super()._second_score(X)
+            return super().decision_function(X)
         return np.asarray(self._above(X).mean(axis=1))
 
     def _above(self, X: Any) -> Floats:
@@ -328,3 +335,41 @@ def _judge_by_class(p: Floats, thresholds: Floats, rejects: bool) -> Judgement:
         sureness=np.maximum(1 + margin, 0.0),
         chance=np.maximum(1.0 - best, 0.0),
     )
+
+
+def _threshold(model: Any) -> None:
+    """The cutoffs, classifier and calibration are those of the classes and the rule."""
+    K = len(model.classes_)
+    if model._rule != "chow":
+        cutoffs, scores = model.cutoffs_, model._rule == "score"
+        fine = len(cutoffs) == (model._n_boundaries if scores else K)
+        require(fine, model, "cutoffs_ and classes_ do not agree")
+        require(not scores or is_sorted(cutoffs), model, "cutoffs_ are not in rising order")
+    uses_scores = model._rule == "score" or model.calibrator_ is not None
+    others = ("decision_function", "boundary_scores") if uses_scores else ()
+    p, inside = getattr(model, "n_features_in_", None), model.estimator_
+    known = known_labels(inside, model.classes_)
+    check_member(model, inside, known, p, "predict_proba", *others)
+    if not any(hasattr(inside, name) for name in ("decision_function", "predict_proba")):
+        same = np.array_equal(inside.classes_, model.classes_)  # boundaries are ordered
+        require(same, model, "its estimator_ has its classes in another order")
+    if model.calibrator_ is not None:
+        check_calibrator(model, model.calibrator_, K)
+
+
+def _restore_threshold(model: Any) -> None:
+    model._labels = known_labels(model.estimator_, model.classes_)
+
+
+declare(
+    ThresholdRejectClassifier,
+    {
+        "estimator_": part(BaseEstimator),
+        "calibrator_": maybe(part(BaseEstimator)),
+        "cutoffs_": optional(floats(None)),
+        "_rule": one_of("chow", "score", "class"),
+    },
+    _threshold,
+    restore_state=_restore_threshold,
+    saved=True,
+)

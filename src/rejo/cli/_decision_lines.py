@@ -81,7 +81,7 @@ def _warn_of_rows(counts: CaseCounts, said: bool) -> None:
 
 def _warn_of_capacity(counts: CaseCounts, capacity: int | None) -> None:
     """Say if there are more cases to review than the capacity, whatever they are worth."""
-    n_must = counts.n_fixed + counts.n_audited
+    n_must = counts.n_must
     if capacity is not None and n_must > capacity:
         audit = f", with {counts.n_audited:,} of the audit" if counts.n_audited else ""
         warn(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejo._errors import Text
 from rejo.cli._options import opening
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def needing(**purposes: str | None) -> Iterator[None]:
     except TableError as error:
         for role, column in purposes.items():
             if column is not None and error.problem == f"no column {shown(column)}":
-                error.remedy = f"{PURPOSES[role]} {error.remedy}"
+                error.remedy = Text(f"{PURPOSES[role]} ", str(error.remedy))
                 break
         raise
 

@@ -1,20 +1,21 @@
 """Options that several commands share, each declared once, and how their values are read.
 
 A command takes what it needs with ``add(parser, "--seed", "--json")``.  Only the command line
-speaks of options: an error of another package names a parameter, and :func:`explain` puts the
-option in its place.
+speaks of options: an error of another package has settings, which :func:`explain` writes as
+options.
 """
 
 import csv
 import os
 import re
+import shlex
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rejo._errors import RejoError, close_words
+from rejo._errors import RejoError, Setting, close_words
 from rejo.catalogue import TRAINED
 from rejo.cli._files import CommandError
 
@@ -337,7 +338,10 @@ TARGETS = {
 # Parameters in Python, and the options for them.
 PARAMETERS = {
     option[2:].replace("-", "_"): option for option in OPTIONS if option.startswith("--")
-} | {"class_order": "--order", "client": "--dask", "cost_of": "--costs", "out": "--output"}
+} | {
+    "class_order": "--order", "client": "--dask", "cost_of": "--costs", "estimator": "--model",
+    "out": "--output", "review_share": "--novelty",
+}  # fmt: skip
 
 
 def add(parser: Any, *options: str, title: str | None = None, **changes: Any) -> None:
@@ -422,35 +426,21 @@ def n_jobs(arguments: Namespace, n_rows: int) -> int:
     return 1 if n_rows < 2_000 else os.cpu_count() or 1
 
 
-def _named_limits(text: str) -> str:
-    """Put options in the place of limits, which an error may name several of.
-
-    Python's ``max_error_by_class['ill']=0.1`` is ``--max-error-by-class ill=0.1``.
-    """
-    for option in ("--review-budget", "--max-error", "--small-groups", *LIMITS):
-        name = rf"(?<![-\w'\"]){option[2:].replace('-', '_')}"
-        text = re.sub(rf"{name}\[(['\"])(.*?)\1\]", rf"{option} \2", text)
-        text = re.sub(rf'{name}="(\w+)"', rf"{option} \1", text)
-        text = re.sub(rf"{name}=", f"{option} ", text)
-        if "_" in name:
-            text = re.sub(rf"{name}(?![-\w'\"])", option, text)
-    return text
-
-
 def explain(error: Exception) -> str:
-    """Return the message of an error, with an option where it names its parameter.
-
-    Such a name may be an ordinary word.  It is the parameter before a value, as the first word of
-    the problem, and anywhere in the remedy.
-    """
-    if not isinstance(error, RejoError) or error.parameter not in PARAMETERS:
+    """Return the message of an error, with options where Python names parameters."""
+    if not isinstance(error, RejoError):
         return str(error)
-    option, name = PARAMETERS[error.parameter], rf"(?<![-\w'\"]){error.parameter}"
-    problem = _named_limits(error.problem)
-    problem = re.sub(f"{name}=", f"{option} ", problem)
-    problem = re.sub(rf"^{error.parameter}(?![-\w'\"])", option, problem)
-    remedy = error.remedy and re.sub(f"{name}=", f"{option} ", _named_limits(error.remedy))
-    remedy = remedy and re.sub(rf"{name}(?![-\w'\"])", option, remedy)
-    remedy = remedy and re.sub(r"(?<![-\w'\"])thousands=", "--thousands ", remedy)
-    named = str(RejoError(problem, where=error.where, remedy=remedy))
-    return named if option in named else f"{option}: {named}"
+    option, said = PARAMETERS.get(str(error.parameter)), error.message().spelled(_written)
+    return said if option is None or option in said else f"{option}: {said}"
+
+
+def _written(setting: Setting) -> str:
+    """Return a setting as it is typed: ``--max-error-by-class ill=0.1``."""
+    name, value, key = setting
+    if name not in PARAMETERS:
+        return str(setting)
+    if value is not None:
+        number = isinstance(value, int | float)
+        value = as_names(value) if isinstance(value, list) else f"{value:g}" if number else value
+    given = "=".join(part for part in (key, value) if part is not None)
+    return f"{PARAMETERS[name]} {shlex.quote(given)}" if given else PARAMETERS[name]

@@ -105,10 +105,6 @@ def _fitted(
             if error.parameter == "y":  # too few cases of a class
                 where = cases.table.path
                 raise TableError(error.problem, where=where, remedy=error.remedy) from None
-            more = "ask for less --confidence" if "confidence" in target else "add better columns"
-            if error.parameter != "small_groups":  # which has a remedy of its own
-                first = str(error.remedy).partition(",")[0]  # raise it, or one of several
-                error.remedy = f"{first}, try another --model, give more cases, or {more}."
             raise
     return model.set_params(n_jobs=None, verbose=False)  # not properties of the model
 

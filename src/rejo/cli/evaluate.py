@@ -7,7 +7,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rejo._io import percent, without_password
+from rejo._io import one_line, percent, without_password
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
 from rejo.cli._class_names import respelled
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> None:
         of = "" if n == len(y) else f" of {n:,} different {groups!r}, each of which counts once"
         print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.")
         print("\n".join([*cases.spellings, *[in_doubt.summary()] * bool(in_doubt.n_rows), ""]))
-        told = [verdict.sentence for verdict in verdicts]
+        told = [one_line(verdict.sentence) for verdict in verdicts]
         if costs is not None and arguments.costs is not None:
             told.append(
                 f"At the prices of --costs, a case cost {costs['decided']:,.4g} on average; if all "

@@ -107,22 +107,31 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
     import numpy as np
 
-    from rejo.scoring import Decider, ahead, capacity_of, decision_frame, ranked, ranks_of, spool
+    from rejo.scoring import (
+        CaseCounts,
+        Decider,
+        ahead,
+        capacity_of,
+        decision_frame,
+        ranked,
+        ranks_of,
+        spool,
+    )  # fmt: skip
     from rejo.tables import TableWriter, place_of
 
     decide = Decider(opened, plan, np.random.RandomState(arguments.seed))
     place = partial(place_of, arguments.data, **plan.reading)
     with TemporaryFile() as file:
         decided = _counted(decide.read(arguments.data, place))
-        candidates, counts = spool(decided, file, gettempdir())
-        counts.has_ids, counts.strange = decide.has_ids, decide.strange()
-        capacity = capacity_of(arguments.capacity, counts.n_cases)
+        candidates, n_cases = spool(decided, file, gettempdir())
+        counts = CaseCounts(has_ids=decide.has_ids, strange=decide.strange())
+        capacity = capacity_of(arguments.capacity, n_cases)
         id = plan.id if counts.has_ids else None
 
         def frames() -> Iterator[Any]:
             file.seek(0)
             for part in ranked(file, ranks_of(candidates, capacity), held=counts.held()):
-                counts.add_ranked(part)
+                counts.add(part)
                 yield decision_frame(part, opened, id=id, why=plan.why)
 
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:

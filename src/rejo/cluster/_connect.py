@@ -1,17 +1,16 @@
 """A connection to a Dask cluster: opened, checked and closed."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from time import monotonic, sleep
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
 from rejo._io import one_line, without_password
-from rejo.cluster._watch import bounded, hushed, watched
+from rejo.cluster._watch import bounded, hushed
 
-R = TypeVar("R")
 TIMEOUT = 5.0  # seconds in which a scheduler must answer, and show workers
 ANSWER = 60.0  # seconds in which one that is there must answer: its machine may be busy
 IMPORTS = 60.0  # seconds in which workers must have imported rejo
@@ -62,19 +61,20 @@ def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> I
     ClusterError
         If nothing answers, there are no workers, or workers have other versions.
     """
-    distributed = import_distributed()
+    try:
+        distributed = import_module("distributed")
+    except ImportError:
+        raise ImportError('a cluster needs dask.distributed: pip install "rejo[dask]"') from None
     with hushed():
-        if isinstance(client, distributed.Client):
-            _check(client, timeout)
-            yield client
-            return
-        opened = _open(distributed, client, security, timeout)
+        given = isinstance(client, distributed.Client)
+        opened = client if given else _open(distributed, client, security, timeout)
         try:
             _check(opened, timeout)
             yield opened
         finally:
-            with suppress(Exception):  # the scheduler may be gone
-                bounded(2 * TIMEOUT, opened.close)
+            if not given:
+                with suppress(Exception):  # the scheduler may be gone
+                    bounded(2 * TIMEOUT, opened.close)
 
 
 @contextmanager
@@ -114,10 +114,11 @@ def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
     if client is None:
         yield None
         return
-    from rejo.cluster._joblib_backend import loops_on  # which imports Dask
+    with connect(client, security=security) as opened:
+        from rejo.cluster._joblib_backend import loops_on  # which imports Dask
 
-    with connect(client, security=security) as opened, loops_on(opened):
-        yield opened
+        with loops_on(opened):
+            yield opened
 
 
 def workers(client: Any) -> list[WorkerInfo]:
@@ -131,51 +132,27 @@ def survey(client: Any) -> tuple[list[WorkerInfo], list[WorkerInfo]]:
     Dask pauses a worker that uses 80 % of its limit.  It ends what it has begun.  If its memory is
     not free then, it stays paused for ever.
     """
+    check_scheduler(client)
     try:
-        found = answer(client, client.scheduler_info, n_workers=-1)["workers"]
+        identity = client.scheduler.identity
+        found = client.sync(identity, n_workers=-1, callback_timeout=ANSWER)["workers"]
     except Exception as error:
         raise scheduler_lost(client) from error
     there, stuck = [], []
     for address, worker in found.items():
-        there.append(
-            WorkerInfo(
-                address,
-                worker["nthreads"],
-                worker["memory_limit"] or 0,
-                worker["nanny"],
-                worker["local_directory"],
-            )
-        )
+        limit, nanny = worker["memory_limit"] or 0, worker["nanny"]
+        one = WorkerInfo(address, worker["nthreads"], limit, nanny, worker["local_directory"])
+        there.append(one)
         at_work = worker["metrics"].get("task_counts", {}).get("executing", 0)
         if worker["status"] == "paused" and not at_work:
-            stuck.append(there[-1])
-    return sorted(there), sorted(stuck)
-
-
-def import_distributed(who: str = "a cluster") -> Any:
-    """Return the module ``distributed``; the error names the extra to install."""
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise ImportError(f'{who} needs dask.distributed: pip install "rejo[dask]"') from None
+            stuck.append(one)
+    return sorted(there), stuck
 
 
 def check_scheduler(client: Any) -> None:
     """Raise if the scheduler has gone away."""
     if client.status != "running":
         raise scheduler_lost(client)
-
-
-def answer(client: Any, call: Callable[..., R], *args: Any, **kwargs: Any) -> R:
-    """Return what a scheduler answers.  A busy one is waited for; one that has gone is noticed."""
-    end = monotonic() + ANSWER
-
-    def check() -> None:
-        check_scheduler(client)
-        if monotonic() > end:
-            raise scheduler_lost(client)
-
-    return watched(check, call, *args, **kwargs)
 
 
 def scheduler_lost(client: Any) -> ClusterError:
@@ -258,7 +235,6 @@ def _check(client: Any, timeout: float) -> None:
     """Refuse a cluster without workers, or with workers that would compute something else."""
     if client.asynchronous:
         raise ClusterError("client must not be asynchronous", parameter="client")
-    check_scheduler(client)
     end = monotonic() + timeout
     while not workers(client):
         if monotonic() > end:
@@ -267,20 +243,15 @@ def _check(client: Any, timeout: float) -> None:
     here = eval(VERSIONS)
     for worker, there in sorted(_versions(client).items()):
         if isinstance(there, BaseException):
-            raise ClusterError(
-                f"this worker cannot run rejo: {one_line(str(there))}",
-                where=worker,
-                parameter="client",
-                remedy=f"Install rejo {here['rejo']} where the workers run.",
-            )
-        for name in here:
-            if here[name] != there[name]:
-                raise ClusterError(
-                    f"this worker runs {name} {there[name]}, and this process {here[name]}",
-                    where=worker,
-                    parameter="client",
-                    remedy="Install the same version on both.",
-                )
+            problem = f"this worker cannot run rejo: {one_line(str(there))}"
+            remedy = f"Install rejo {here['rejo']} where the workers run."
+        elif other := [name for name in here if here[name] != there[name]]:
+            name = other[0]
+            problem = f"this worker runs {name} {there[name]}, and this process {here[name]}"
+            remedy = "Install the same version on both."
+        else:
+            continue
+        raise ClusterError(problem, where=worker, parameter="client", remedy=remedy)
 
 
 def _versions(client: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import islice
 from reprlib import repr as short
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from rejo.cluster._connect import TIMEOUT, ClusterError, answer, check_scheduler, import_distributed
+from rejo.cluster._connect import TIMEOUT, ClusterError, check_scheduler
 from rejo.cluster._lost import Look, lost
 from rejo.cluster._watch import OFTEN, bounded, hushed, watched
 
@@ -22,7 +22,7 @@ def hand_out(
     function: Callable[[T], R],
     items: Iterable[T],
     *,
-    ahead: int | None = None,
+    ahead: int = AHEAD,
     name: Callable[[T], str] = short,
     failed: Callable[[T, Exception], R] | None = None,
 ) -> Generator[tuple[T, R], None, None]:
@@ -56,20 +56,36 @@ def hand_out(
     Exception
         What the function raises, with its traceback.
     """
+    from distributed.scheduler import KilledWorker
+
     with hushed():
-        tasks = Tasks(client, function, name)
-        waiting = iter(items)
+        look, waiting = Look(client), iter(items)
+        running: dict[Any, T] = {}  # by future
+        # Dask computes an item again if its worker dies, and gives up after a few times.  It blames
+        # all items that the worker had received.  So each of these is tried alone at the end.
+        suspects: list[T] = []
+        alone = False
         try:
             while True:
-                free = tasks.look.threads * (ahead or AHEAD) - len(tasks.running)
-                for item in islice(waiting, max(0, free)):
-                    tasks.submit(item)
-                if not tasks.running:
-                    if not tasks.suspects:
-                        return
-                    tasks.submit(tasks.suspects.pop(0))
-                    tasks.alone = True
-                for item, value, error in tasks.ended():
+                some = list(islice(waiting, max(0, look.threads * ahead - len(running))))
+                if not some and not running and suspects:
+                    some, alone = [suspects.pop(0)], True
+                for item in some:
+                    running[client.submit(function, item, pure=False)] = item
+                if not running:
+                    return
+                for future in _ended(client, running, look):
+                    item = running.pop(future)
+                    value, error = _outcome(client, future, look)
+                    future.release()  # or a traceback that holds it would keep its result there
+                    if isinstance(error, KilledWorker) and not alone:
+                        suspects.append(item)
+                        continue
+                    if isinstance(error, KilledWorker):
+                        gone = [error.last_worker]
+                        error = lost(client, "workers die on it", gone, where=name(item))
+                    if isinstance(error, CancelledError):
+                        error = ClusterError("it was cancelled", where=name(item))
                     if error is None:
                         yield item, value
                     elif failed is not None:
@@ -77,76 +93,30 @@ def hand_out(
                     else:
                         raise error
         finally:
-            tasks.drop(list(tasks.running))
+            if running and client.status == "running":
+                with suppress(Exception):
+                    bounded(TIMEOUT, client.cancel, list(running), force=True)
 
 
-class Tasks(Generic[T, R]):
-    """Items that have been submitted, and what becomes of them.
+def _ended(client: Any, running: Iterable[Any], look: Look) -> list[Any]:
+    """Wait a while for futures to end."""
+    from distributed import wait
 
-    Dask computes an item again if its worker dies, and gives up after a few times.  It blames all
-    items that the worker had received.  Therefore each of these is tried alone at the end: one that
-    loses its workers again is the one that workers die on.
-    """
+    with suppress(TimeoutError, CancelledError), client.as_current():
+        wait(list(running), timeout=OFTEN, return_when="FIRST_COMPLETED")
+    done = [future for future in running if future.status != "pending"]
+    if not done:
+        look()
+    return done
 
-    def __init__(self, client: Any, function: Callable[[T], R], name: Callable[[T], str]) -> None:
-        self.client, self.function, self.name = client, function, name
-        self.look = Look(client)
-        self.running: dict[Any, T] = {}  # by future
-        self.suspects: list[T] = []
-        self.alone = False  # from now on, only one of these at a time
 
-    def submit(self, item: T) -> None:
-        """Send an item to the cluster."""
-        self.running[self.client.submit(self.function, item, pure=False)] = item
-
-    def drop(self, futures: list[Any]) -> list[T]:
-        """Forget items, which are returned; workers end what they have begun."""
-        items = [self.running.pop(future) for future in futures]
-        if futures and self.client.status == "running":
-            with suppress(Exception):
-                bounded(TIMEOUT, self.client.cancel, futures, force=True)
-        return items
-
-    def ended(self) -> Generator[tuple[T, Any, Exception | None], None, None]:
-        """Wait a while for items to end; yield them with their results, or what they raised."""
-        from distributed import wait
-
-        with suppress(TimeoutError, CancelledError), self.client.as_current():
-            wait(list(self.running), timeout=OFTEN, return_when="FIRST_COMPLETED")
-        done = [future for future in self.running if future.status != "pending"]
-        if not done:
-            self.look()
-            self._move()
-        for future in done:
-            item = self.running.pop(future)
-            value, error = self._result(item, future)
-            future.release()  # or a traceback that holds it would keep its result on the cluster
-            if isinstance(error, import_distributed().scheduler.KilledWorker):
-                if not self.alone:
-                    self.suspects.append(item)
-                    continue
-                where, last = self.name(item), error.args[1]
-                error = lost(self.client, "workers die on it", [last], where=where)
-            yield item, value, error
-
-    def _move(self) -> None:
-        """Send items again that a paused worker has not begun: Dask leaves them there."""
-        if not self.look.paused:
-            return
-        there = answer(self.client, self.client.processing)
-        keys = {key for worker in self.look.paused for key in there.get(worker.address, ())}
-        for item in self.drop([future for future in self.running if future.key in keys]):
-            self.submit(item)
-
-    def _result(self, item: T, future: Any) -> tuple[Any, Exception | None]:
-        try:
-            return watched(self.look, future.result), None
-        except CancelledError:  # by the scheduler, or with it
-            check_scheduler(self.client)
-            return None, ClusterError("it was cancelled", where=self.name(item))
-        except ClusterError:
-            if future.status == "error":  # the function's own
-                return None, future.exception()
-            raise
-        except Exception as error:
-            return None, error
+def _outcome(client: Any, future: Any, look: Look) -> tuple[Any, Any]:
+    """Return the result of a future, or what the function raised."""
+    try:
+        return watched(look, future.result), None
+    except (CancelledError, Exception) as error:
+        if isinstance(error, CancelledError):
+            check_scheduler(client)
+        elif isinstance(error, ClusterError) and future.status != "error":
+            raise  # not the function's own
+        return None, error

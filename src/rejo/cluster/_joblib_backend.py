@@ -65,7 +65,7 @@ class _Backend(DaskDistributedBackend):
                 raise out
             return super().retrieve_result_callback(out)
         except KilledWorker as error:
-            gone = [error.args[1]]
+            gone = [error.last_worker]
             raise lost(self.client, "workers die on it", gone, where="a task") from None
         except CancelledError as error:
             raise scheduler_lost(self.client) from error

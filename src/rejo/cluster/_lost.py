@@ -1,21 +1,16 @@
 """Workers that went away or begin nothing: who looks for them, and the error for it."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import Any
 
-from rejo.cluster._connect import (
-    TIMEOUT,
-    ClusterError,
-    WorkerInfo,
-    check_scheduler,
-    no_workers,
-    survey,
-)
+from rejo.cluster._connect import TIMEOUT, ClusterError, WorkerInfo, no_workers, survey
 from rejo.cluster._watch import bounded
 
 PATIENCE = 60.0  # seconds in which a cluster whose workers all died must have a new one
 STUCK = 30.0  # seconds after which a paused worker is given up
+RESTART = 60.0  # seconds in which workers must have restarted
 NEWS = 2.0  # seconds in which a nanny must have said why it ended a worker
 MEMORY_TOPIC = "worker-restart-memory"  # under which nannies tell the scheduler of what they ended
 
@@ -41,13 +36,11 @@ class Look:
     ) -> None:
         self.client, self.team, self.futures = client, team, futures
         self.threads = 1
-        self.paused: list[WorkerInfo] = []  # that have begun nothing for a while
         self._seen = monotonic()  # when there were workers
         self._stuck: dict[WorkerInfo, float] = {}  # since when
         self()
 
     def __call__(self) -> None:
-        check_scheduler(self.client)
         there, stuck = survey(self.client)
         self.threads, now = max(1, sum(worker.threads for worker in there)), monotonic()
         self._seen = now if there else self._seen
@@ -59,12 +52,21 @@ class Look:
         if now - self._seen > PATIENCE:
             raise no_workers(self.client, PATIENCE)
         self._stuck = {worker: self._stuck.get(worker, now) for worker in stuck}
-        self.paused = [worker for worker, since in self._stuck.items() if now - since > STUCK]
+        paused = [worker for worker, since in self._stuck.items() if now - since > STUCK]
         for rank, future in enumerate(self.futures):
-            if future.status == "pending" and self.team[rank] in self.paused:
+            if future.status == "pending" and self.team[rank] in paused:
                 raise _paused(f"rank {rank} of {len(self.team)} waits", self.team[rank])
-        if there and not self.team and len(self.paused) == len(there):
-            raise _paused("all workers wait", self.paused[0])
+        if paused and not self.team:
+            if len(paused) == len(there):
+                raise _paused("all workers wait", paused[0])
+            restart(self.client, paused)  # Dask leaves with them what they have not begun
+
+
+def restart(client: Any, some: Iterable[WorkerInfo]) -> None:
+    """Restart workers, those that have a nanny."""
+    if addresses := [worker.address for worker in some if worker.nanny is not None]:
+        how = {"timeout": RESTART, "raise_for_error": False}
+        bounded(RESTART + TIMEOUT, client.restart_workers, addresses, **how)
 
 
 def lost(client: Any, what: str, gone: Iterable[Any], *, where: str | None = None) -> WorkerLost:
@@ -106,11 +108,9 @@ def _ended_for_memory(client: Any, addresses: set[str]) -> set[str]:
     """
     ended: set[str] = set()
     end = monotonic() + NEWS
-    while not ended and monotonic() < end:
-        try:
+    with suppress(Exception):  # the reason is not known; the loss is reported all the same
+        while not ended and monotonic() < end:
             events = bounded(TIMEOUT, client.get_events, MEMORY_TOPIC)
-        except Exception:  # the reason is not known; the loss is reported all the same
-            break
-        ended = addresses & {event["worker"] for _, event in events}
-        sleep(0 if ended else 0.2)
+            ended = addresses & {event["worker"] for _, event in events}
+            sleep(0 if ended else 0.2)
     return ended

@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
-from queue import Empty, SimpleQueue
 from threading import Thread
-from time import monotonic
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -18,36 +17,28 @@ def watched(check: Callable[[], None], call: Callable[..., R], *args: Any, **kwa
 
     A call to a scheduler or a worker that has gone away may never return.
     """
-    box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-
-    def work() -> None:
-        try:
-            box.put((call(*args, **kwargs), None))
-        except BaseException as error:
-            box.put((None, error))
-
-    Thread(target=work, name="rejo-cluster", daemon=True).start()
-    while True:
-        try:
-            value, error = box.get(timeout=OFTEN)
-        except Empty:
-            check()
-            continue
-        if error is not None:
-            raise error
-        found: R = value
-        return found
+    found = _begun(call, args, kwargs)
+    while not wait([found], OFTEN).done:
+        check()
+    return found.result()
 
 
 def bounded(seconds: float, call: Callable[..., R], *args: Any, **kwargs: Any) -> R:
     """Return what a call returns, or raise a ``TimeoutError``."""
-    end = monotonic() + seconds
+    return _begun(call, args, kwargs).result(seconds)
 
-    def check() -> None:
-        if monotonic() > end:
-            raise TimeoutError(f"no answer in {seconds:g} seconds")
 
-    return watched(check, call, *args, **kwargs)
+def _begun(call: Callable[..., R], args: Any, kwargs: Any) -> Future[R]:
+    found: Future[R] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(call(*args, **kwargs))
+        except BaseException as error:
+            found.set_exception(error)
+
+    Thread(target=work, name="rejo-cluster", daemon=True).start()
+    return found
 
 
 @contextmanager

@@ -111,23 +111,19 @@ class AccuracyRejectDisplay(CurveDisplay):
         y: ArrayLike,
         accuracy: Accuracy = "accepted",
         *,
-        n_resamples: int = 0,
-        random_state: Any = None,
         name: str | None = None,
-        bayes: tuple[ArrayLike, ArrayLike] | None = None,
-        ax: "Axes | None" = None,
+        **options: Any,
     ) -> Self:
         """Rank the points by the sureness of one fitted classifier, and plot.
 
         Parameters
         ----------
-        %estimator, X, y, accuracy, n_resamples, random_state, name, bayes, ax
+        %estimator, X, y, accuracy, name
+        **options
+            As in :meth:`from_predictions`.
         """
         y_pred, sureness, _, name = rank(estimator, X, name)
-        bootstrap = {"n_resamples": n_resamples, "random_state": random_state}
-        return cls.from_predictions(
-            y, y_pred, sureness, accuracy, **bootstrap, name=name, bayes=bayes, ax=ax
-        )
+        return cls.from_predictions(y, y_pred, sureness, accuracy, name=name, **options)
 
     @classmethod
     @described

@@ -60,14 +60,7 @@ class ReviewBudgetDisplay(Display):
     @classmethod
     @described
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        counts: bool = False,
-        name: str | None = None,
-        ax: "Axes | None" = None,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **options: Any
     ) -> Self:
         """Review the queue of a fitted classifier, and plot.
 
@@ -76,12 +69,12 @@ class ReviewBudgetDisplay(Display):
 
         Parameters
         ----------
-        %estimator, X, y, counts, name, ax
+        %estimator, X, y, name
+        **options
+            As in :meth:`from_predictions`.
         """
         y_pred, sureness, rejected, name = rank(estimator, X, name)
-        return cls.from_predictions(
-            y, y_pred, sureness, rejected=rejected, counts=counts, name=name, ax=ax
-        )
+        return cls.from_predictions(y, y_pred, sureness, rejected=rejected, name=name, **options)
 
     @classmethod
     @described

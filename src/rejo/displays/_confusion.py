@@ -62,14 +62,7 @@ class RejectConfusionDisplay(Display):
     @classmethod
     @described
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        ordinal: bool = False,
-        sample_weight: ArrayLike | None = None,
-        ax: "Axes | None" = None,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, ordinal: bool = False, **options: Any
     ) -> Self:
         """Let a fitted classifier decide, and plot.
 
@@ -77,7 +70,9 @@ class RejectConfusionDisplay(Display):
 
         Parameters
         ----------
-        %estimator, X, y, ordinal, sample_weight, ax
+        %estimator, X, y, ordinal
+        **options
+            As in :meth:`from_predictions`.
         """
         lower = None
         if ordinal:
@@ -92,14 +87,9 @@ class RejectConfusionDisplay(Display):
         else:
             model, X = final_step(estimator, X)
             y_pred = model.predict(X)
+        label = getattr(model, "reject_label_", None)
         return cls.from_predictions(
-            y,
-            y_pred,
-            reject_label=getattr(model, "reject_label_", None),
-            classes=model.classes_,
-            lower=lower,
-            sample_weight=sample_weight,
-            ax=ax,
+            y, y_pred, reject_label=label, classes=model.classes_, lower=lower, **options
         )
 
     @classmethod
@@ -135,13 +125,9 @@ class RejectConfusionDisplay(Display):
         true, pred = (y if np.ndim(y) == 1 else column(y) for y in (y_true, y_pred))
         found = outcomes(true, pred, reject_label, classes)
         matrix = reject_confusion_matrix(
-            true,
-            pred,
-            reject_label=reject_label,
-            classes=classes,
-            lower=lower,
+            true, pred, reject_label=reject_label, classes=classes, lower=lower,
             sample_weight=sample_weight,
-        )
+        )  # fmt: skip
         classes = np.array(found.coded(classes)[0]) if classes is None else np.asarray(classes)
         display = cls(matrix=matrix, classes=classes, ordinal=lower is not None)
         return display.plot(ax=ax)

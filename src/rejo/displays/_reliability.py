@@ -55,17 +55,7 @@ class ReliabilityDisplay(Display):
     @classmethod
     @described
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        label: Any = None,
-        n_bins: int = 10,
-        bins: Bins = "quantile",
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        ax: "Axes | None" = None,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **options: Any
     ) -> Self:
         """Compare the posteriors of a fitted classifier with the classes of new points, and plot.
 
@@ -73,7 +63,9 @@ class ReliabilityDisplay(Display):
         ----------
         estimator : estimator
             Any fitted classifier with ``predict_proba``.
-        %X, y, label, n_bins, bins, sample_weight, name, ax
+        %X, y, name
+        **options
+            As in :meth:`from_predictions`.
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
@@ -83,8 +75,7 @@ class ReliabilityDisplay(Display):
             )
         p, classes = estimator.predict_proba(X), estimator.classes_
         name = type(final_classifier(estimator)).__name__ if name is None else name
-        how: dict[str, Any] = {"n_bins": n_bins, "bins": bins, "sample_weight": sample_weight}
-        return cls.from_predictions(y, p, classes=classes, label=label, **how, name=name, ax=ax)
+        return cls.from_predictions(y, p, classes=classes, name=name, **options)
 
     @classmethod
     @described

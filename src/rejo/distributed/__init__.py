@@ -23,15 +23,7 @@ from rejo.distributed.legs import (
     run_rank,
     tracker,
 )
-from rejo.distributed.out_of_core import (
-    LEARN,
-    STOP,
-    RowLayout,
-    Survey,
-    settle_layout,
-    shares_of,
-    survey_part,
-)
+from rejo.distributed.out_of_core import LEARN, STOP, RowLayout, settle_layout, shares_of
 from rejo.distributed.predicting import DecidedFolder, predict
 from rejo.distributed.row_sources import input_of, of_csv
 

@@ -1,10 +1,9 @@
 """The folder that decisions are written to: what may be there already, and what is left at the end.
 
-A run works in a hidden folder inside it.  Parts get their names when they are complete, the
-manifest ``_rejo.json`` when all parts are there; then the hidden folder goes.  Both the hidden
-folder and the manifest have the key of the run, a hash of the model, the files and the options.
-A run that finds its own key goes on; one that finds anything else refuses to touch it.  One that
-may replace other decisions notes which, and removes them when all of its own cases are decided.
+A run works in a hidden folder inside it, which has the name of the run: a hash of the model, the
+files and the options.  When all parts are ready there, they are moved up, those of another run
+are removed, and the manifest ``_rejo.json`` is the last; then the hidden folder goes.  A run that
+was killed goes on, also while it moved files; one that finds anything else refuses to touch it.
 """
 
 import json
@@ -15,11 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import URL, WholeFile, without_password
 
 MANIFEST = "_rejo.json"
-WORK, ABOUT = ".rejo-run", "run.json"
+WORK, OTHERS = ".rejo-run", "others.json"  # the latter: the parts to remove
 DECIDED = ".decided"  # ending of files with decisions that wait for their ranks
 Note = dict[str, Any]
 
@@ -30,39 +29,50 @@ class OutputFolder:
     def __init__(self, path: str | os.PathLike[str], key: str, parts: Collection[str]) -> None:
         if URL.match(os.fspath(path)):
             raise RejoError(
-                f"out={without_password(os.fspath(path))!r} must be a folder that is mounted here",
+                Text(
+                    Setting("out", without_password(os.fspath(path))),
+                    " must be a folder that is mounted here",
+                ),
                 parameter="out",
                 remedy="Files are renamed when they are complete, which object stores cannot do: "
                 "write to a folder, and copy it.",
             )
         self.path, self.key, self.parts = Path(os.path.abspath(path)), key, list(parts)
-        self.work = self.path / WORK
+        self.works = self.path / WORK  # of this run and of those that were killed
+        self.work = self.works / key[:16]
 
     def finished(self) -> Note | None:
-        """Return the manifest if the run is complete already."""
+        """Return the manifest if the run is complete; one that was killed may lack a last step."""
+        if (self.work / MANIFEST).exists():
+            self._publish()
         manifest = _read(self.path / MANIFEST)
         whole = all((self.path / name).is_file() for name in self.parts)
         if manifest is None or manifest["key"] != self.key or not whole:
             return None
-        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.rmtree(self.works, ignore_errors=True)
         return manifest
 
     def check(self, *, overwrite: bool) -> None:
         """Refuse a folder with decisions of another run, or with files that nobody knows."""
         if self.path.exists() and not self.path.is_dir():
-            raise RejoError(f"out={str(self.path)!r} is not a folder", parameter="out")
+            raise RejoError(
+                Text(Setting("out", str(self.path)), " is not a folder"), parameter="out"
+            )
         there = {entry.name for entry in self.path.iterdir()} if self.path.exists() else set()
-        notes = self._notes()
-        if not there or (notes and notes[0]["key"] == self.key):
+        last = _read(self.path / MANIFEST)
+        if not there or (self.work.exists() if last is None else last["key"] == self.key):
             return
-        ours = {MANIFEST, WORK, *_parts(notes)} if notes else set()
+        ours = {MANIFEST, WORK, *self._known_parts()}
         if not overwrite:
             what = "decisions of another run" if ours & there else f"files, such as {min(there)}"
             raise RejoError(
                 f"{self.path} has {what}",
                 parameter="overwrite",
-                remedy="Name a new or empty folder, or set overwrite to replace the decisions in "
-                "it.",
+                remedy=Text(
+                    "Name a new or empty folder, or set ",
+                    Setting("overwrite"),
+                    " to replace the decisions in it.",
+                ),
             )
         if foreign := [name for name in there - ours if name.endswith(".parquet")]:
             raise RejoError(
@@ -75,61 +85,51 @@ class OutputFolder:
     def working(self, *, overwrite: bool) -> Iterator[None]:
         """Make the folder ready; leave nothing behind if it fails before any part is decided."""
         is_new = not self.path.exists()
-        self.begin(overwrite=overwrite)
+        self.check(overwrite=overwrite)
+        self.work.mkdir(parents=True, exist_ok=True)
+        for other in self.works.iterdir():
+            if other != self.work and not (other / MANIFEST).exists():  # none of its parts is known
+                shutil.rmtree(other)
         try:
             yield
         except BaseException:
-            known = (self.path / MANIFEST).exists() or not _parts(self._notes(), "replaces")
-            if known and not any(self.work.glob(f"*{DECIDED}")):
+            if not any(self.work.glob(f"*{DECIDED}")):
                 shutil.rmtree(self.work, ignore_errors=True)
-                with suppress(OSError):  # somebody else put something there
+                with suppress(OSError):  # there is something else
+                    self.works.rmdir()
                     if is_new:
                         self.path.rmdir()
             raise
 
-    def begin(self, *, overwrite: bool) -> None:
-        """Make the working folder ready.  Decisions of another run stay as they are."""
-        self.check(overwrite=overwrite)
-        self.work.mkdir(parents=True, exist_ok=True)
-        for left in self.path.glob(f".{MANIFEST}.*.part"):  # a run was killed at its last step
-            left.unlink()
-        begun = _read(self.work / ABOUT)
-        goes_on = begun is not None and begun["key"] == self.key
-        for entry in self.work.iterdir():  # of a run that was killed
-            kept = goes_on and entry.suffix == DECIDED and not entry.name.startswith(".")
-            if entry.name != ABOUT and not kept:
-                entry.unlink()
-        if not goes_on:
-            others = [note for note in self._notes() if note["key"] != self.key]
-            self._note(replaces=_parts(others))
-
-    def replace(self) -> None:
-        """Remove the decisions of another run, when those of this one are ready to be written."""
-        (self.path / MANIFEST).unlink(missing_ok=True)
-        for name in _parts(self._notes(), "replaces"):
-            (self.path / name).unlink(missing_ok=True)
-        self._note()
-
     def finish(self, manifest: Mapping[str, Any]) -> Note:
-        """Write the manifest, when all parts are there; leave nothing else."""
-        if lacking := [name for name in self.parts if not (self.path / name).is_file()]:
+        """Move all parts to their place, and then the manifest; leave nothing else."""
+        if lacking := [name for name in self.parts if not (self.work / name).is_file()]:
             raise RejoError(
-                f"{self.path} has lost {lacking[0]}",
+                f"{self.work} has lost {lacking[0]}",
                 parameter="out",
                 remedy="Something removed it while others were written: run again.",
             )
         found = {"key": self.key, **manifest}
-        _write(self.path / MANIFEST, found)
-        shutil.rmtree(self.work)
+        others = sorted({*self._known_parts()} - {*self.parts})
+        _write(self.work / OTHERS, {"key": self.key, "parts": others})
+        _write(self.work / MANIFEST, found)
+        self._publish()
         return found
 
-    def _notes(self) -> list[Note]:
-        """Return the manifest, if it is there, and what a run that began says of itself."""
-        notes = (_read(self.path / MANIFEST), _read(self.work / ABOUT))
-        return [note for note in notes if note is not None]
+    def _publish(self) -> None:
+        (self.path / MANIFEST).unlink(missing_ok=True)
+        for name in _parts(self.work / OTHERS):
+            (self.path / name).unlink(missing_ok=True)
+        for name in self.parts:
+            with suppress(FileNotFoundError):  # it has been moved
+                os.replace(self.work / name, self.path / name)
+        os.replace(self.work / MANIFEST, self.path / MANIFEST)
+        shutil.rmtree(self.works)
 
-    def _note(self, **more: Any) -> None:
-        _write(self.work / ABOUT, {"key": self.key, "parts": self.parts, **more})
+    def _known_parts(self) -> list[str]:
+        """Parts of the last run, and of those that were killed while they moved theirs."""
+        notes = [self.path / MANIFEST, *self.works.glob("*/*.json")]
+        return [name for note in notes for name in _parts(note)]
 
 
 def _read(path: Path) -> Note | None:
@@ -146,8 +146,7 @@ def _write(path: Path, found: Mapping[str, Any]) -> None:
         file.write(json.dumps(found, indent=1).encode() + b"\n")
 
 
-def _parts(notes: Collection[Note], *lists: str) -> list[str]:
-    """Return the parts that notes name: none of them may be elsewhere."""
-    names = [name for note in notes for one in lists or ("parts", "replaces")
-             for name in note.get(one, ()) if isinstance(name, str)]  # fmt: skip
+def _parts(path: Path) -> list[str]:
+    """Return the parts that a file of ours names: none of them may be elsewhere."""
+    names = [name for name in (_read(path) or {}).get("parts", ()) if isinstance(name, str)]
     return [n for n in names if n == os.path.basename(n) and n.endswith(".parquet")]

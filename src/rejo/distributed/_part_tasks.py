@@ -90,25 +90,20 @@ class Job(NamedTuple):
         return Path(self.work, part.name + DECIDED)
 
 
-def decide_part(
-    job: Job, task: tuple[OutputPart, np.random.RandomState | None]
-) -> tuple[NDArray[Any], CaseCounts]:
-    """Decide the cases of a part, and keep them in the working folder.
+def decide_part(job: Job, task: tuple[OutputPart, np.random.RandomState | None]) -> NDArray[Any]:
+    """Decide the cases of a part, keep them in the working folder, return those to review, perhaps.
 
-    The random numbers are those for an audit, from the first of the cases on.  Return the
-    candidates for a review, and the numbers of cases.
+    The random numbers are those for an audit, from the first of the cases on.
     """
     part, drawing = task
     file = job.spool(part)
     if file.exists():
         with file.open("rb") as stored:
-            candidates, counts = spool(restored(stored))
+            candidates = [cases.candidates() for cases in restored(stored)]
     else:
         with WholeFile(file, overwrite=True) as new:
-            candidates, counts = spool(_decided(job, part, drawing), new, job.work)
-    if part.pieces[0].start >= counts.ids.MOST:
-        counts.ids.hashes.clear()
-    return np.concatenate([*candidates, np.empty(0, CANDIDATE)]), counts
+            candidates, _ = spool(_decided(job, part, drawing), new, job.work)
+    return np.concatenate([*candidates, np.empty(0, CANDIDATE)])
 
 
 def _decided(job: Job, part: OutputPart, drawing: np.random.RandomState | None) -> Iterator[Cases]:
@@ -124,17 +119,19 @@ def _place(piece: RowGroup, before: int, row: int) -> str:
 
 
 def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCounts:
-    """Rank the cases of a part and write them, unless that has been done; count the reviews."""
+    """Rank the cases of a part and write them, unless that has been done; count them."""
     (part, ranks), opened, counts = task, job.model.open(), CaseCounts()
-    final = Path(job.out, part.name)
+    final = Path(job.work, part.name)
     token = secrets.token_hex(8)  # another worker may do the same
     temporary = Path(job.work, f"{final.stem}.{token}{final.suffix}")
     with job.spool(part).open("rb") as file, ExitStack() as stack:
         writer = None if final.exists() else stack.enter_context(TableWriter(temporary))
         for cases in ranked(file, ranks, part.pieces[0].start):
-            counts.add_ranked(cases)
+            counts.add(cases)
             if writer is not None:
                 writer.write(decision_frame(cases, opened, id=job.plan.id, why=job.plan.why))
     if writer is not None:
         os.replace(temporary, final)
+    if part.pieces[0].start >= counts.ids.MOST:
+        counts.ids.hashes.clear()
     return counts

@@ -113,7 +113,7 @@ def fit(
     search, pipeline, classifier = _taken_apart(estimator)
     tell = tell or (lambda _: None)
     with place_of(client) as place:
-        source = input_of(data, getattr(place, "client", None))
+        source = input_of(data, place.client)
         shares = shares_of(source.n_rows, held_out, proves=search is not None)
         features = source.features(target, together, columns)
         layout = RowLayout(target, features, shares, together)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from rejo._errors import RejoError
-from rejo._frames import is_arrow, is_polars
-from rejo.distributed._sent_model import packed_model, receive
+from rejo.distributed._sent_model import packed_model
 from rejo.scoring import (
     CASE,
     URGENCY,
@@ -26,7 +25,7 @@ NUMBERS = ("chance_wrong", "sureness", "worth", "distance")  # all other columns
 
 
 class FrameDecider:
-    """A function that decides the cases of frames, such as ``mapInPandas`` of Spark calls.
+    """A function that decides the cases of pandas frames, such as ``mapInPandas`` of Spark calls.
 
     It goes to the processes that call it as the bytes of the model file, which each of them opens
     once.  The decisions are those of ``rejo predict``, and so are the columns, but for ``rank``,
@@ -77,7 +76,7 @@ class FrameDecider:
         trusted: Collection[str] = (),
         max_bytes: int | None = None,
     ) -> None:
-        opened, self._sent, self._file = packed_model(model, trusted, max_bytes)
+        opened, self._sent = packed_model(model, trusted, max_bytes)
         named = id or opened.table.get("id")
         if named is None:
             raise RejoError(
@@ -95,23 +94,17 @@ class FrameDecider:
 
     def __call__(self, frames: Iterable[Any]) -> Iterator[Any]:
         """Yield the decisions on the cases of each frame, in their order."""
-        receive(self._sent, self._file)
         opened = self._sent.open()
         decide = Decider(opened, self._plan)
         for frame in frames:
             for cases in self._decided(frame, decide):
-                yield _like(frame, self._described(cases, opened))
+                yield self._described(cases, opened)
 
     def _decided(self, frame: Any, decide: Decider) -> Iterator[Cases]:
         """Read a frame as the file that holds it: the same rules turn its cells into ours."""
         pa = import_pyarrow()
-        arrow = is_arrow(frame)
-        check_columns("the frame", self.columns, frame.column_names if arrow else frame.columns)
-        if arrow or is_polars(frame):
-            some = frame.select(self.columns)
-            table = some if arrow else some.to_arrow()
-        else:
-            table = pa.Table.from_pandas(frame[self.columns], preserve_index=False)
+        check_columns("the frame", self.columns, frame.columns)
+        table = pa.Table.from_pandas(frame[self.columns], preserve_index=False)
         with TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")
             pa.parquet.write_table(table, path, compression="none")
@@ -124,17 +117,3 @@ class FrameDecider:
         cases.rank(ranks_of([candidates]))
         found = decision_frame(cases, opened, id=self._plan.id, why=self._plan.why)
         return found.assign(rank=sureness).rename(columns={"rank": "sureness"})
-
-
-def _like(frame: Any, found: Any) -> Any:
-    """Return decisions, a frame of pandas, as one of the kind that the cases came in."""
-    if not (is_polars(frame) or is_arrow(frame)):
-        return found
-    words = found.columns.difference(NUMBERS)
-    found = found.astype(dict.fromkeys(words, object))
-    table = import_pyarrow().Table.from_pandas(found, preserve_index=False)
-    if is_arrow(frame):
-        return table
-    import polars as pl
-
-    return pl.from_arrow(table)

@@ -1,31 +1,37 @@
-"""Training in this process; a place elsewhere does the same passes in its own way."""
+"""Work on one machine; a place elsewhere does the same in its own way."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
+from uuid import uuid4
 
-from rejo.distributed.legs import Left, Leg, grow_in_legs, left_by
+from joblib import Parallel, delayed
+
+from rejo.distributed import legs
+from rejo.distributed._sent_model import SentModel
 from rejo.distributed.out_of_core import (
     Part,
     RowLayout,
-    Scored,
-    StreamedRows,
+    Rows,
     Survey,
     check_size,
     survey_part,
 )
-from rejo.estimators import Grower, Growth, Plan
+from rejo.estimators import Growth, Plan
 
 OFTEN = 5.0  # seconds between two lines
 Tell = Callable[[str], None]
+T = TypeVar("T", bound=tuple[Any, ...])
+R = TypeVar("R")
 
 
 @contextmanager
-def place_of(client: Any) -> Iterator["Here"]:
+def place_of(client: Any, n_jobs: int = 1) -> Iterator["Here"]:
     """Here without a client, else on its cluster; or what is given, if it is a place."""
     if client is None or isinstance(client, Here):
-        yield client or Here()
+        yield client or Here(n_jobs)
         return
     from rejo.cluster import connect
     from rejo.distributed.on_dask import OnDask
@@ -35,43 +41,69 @@ def place_of(client: Any) -> Iterator["Here"]:
 
 
 class Here:
-    """The process that calls."""
+    """The process that calls, with some more for items that do not meet."""
+
+    client: Any = None  # of Dask, if the place is a cluster
+
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.n_jobs = n_jobs
+
+    def each(self, function: Callable[[T], R], items: Iterable[T]) -> Iterable[tuple[T, R]]:
+        """Yield ``(item, function(item))``, in any order; the first part of an item names it."""
+        if self.n_jobs == 1:
+            return ((item, function(item)) for item in items)
+        listed = list(items)
+        run = Parallel(self.n_jobs, backend="loky", return_as="generator")
+        return zip(listed, run(delayed(function)(item) for item in listed), strict=True)
+
+    @contextmanager
+    def with_model(self, sent: SentModel) -> Iterator[SentModel]:
+        """Let functions have a model; give what they need to open it."""
+        yield sent
 
     def survey(self, layout: RowLayout, parts: Sequence[Part], tell: Tell) -> Survey:
         """Make the first pass over all rows."""
-        found, pace = Survey(), Pace("First pass", n_rows(parts), tell)
-        for part in parts:
-            found = found.joined(survey_part(layout, part))
-            check_size(layout, found)
-            pace(part.piece.rows)
-        return found
+        found, pace = {}, Pace("First pass", parts, tell)
+        items = [(*part, number) for number, part in enumerate(parts)]
+        seen = Survey()
+        for item, one in self.each(partial(_survey, layout), items):
+            found[item[-1]] = one._replace(levels={})
+            seen = seen.joined(one._replace(sample=[]))
+            check_size(layout, seen)
+            pace(item[0].rows)
+        whole = Survey()
+        for number in sorted(found):  # the same whoever came first
+            whole = whole.joined(found[number])
+        return whole._replace(levels=seen.levels)  # they are sorted later
 
     def grow(
         self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
-    ) -> tuple[Growth, dict[int, Scored]]:
+    ) -> tuple[Growth, dict[int, Rows]]:
         """Grow trees; they, and the scores of the rows that were held out."""
         tell(f"Reading {n_rows(parts):,} rows, about four times.")
-        rows = StreamedRows(layout, parts)
-        grower = Grower(plan, rows.learning, rows.stopping, n_threads)
+        leg = legs.Leg(uuid4().hex, plan, layout)
+        if plan.samples:
+            leg = leg._replace(rounds=None)
 
-        def run(leg: Leg) -> list[Left]:
-            start = monotonic()
-            stage = grower.grow(leg.stage, leg.rounds)
-            return [left_by(plan, stage, monotonic() - start, grower, rows)]
+        def run(leg: legs.Leg) -> list[legs.Left]:
+            return [legs.run_rank(0, leg, parts, n_threads)]
 
-        leg = Leg("", {}, plan, layout, [])
-        return grow_in_legs(leg._replace(rounds=None) if plan.samples else leg, run, tell)
+        try:
+            return legs.grow_in_legs(leg, run, tell)
+        finally:
+            legs.DATA.clear()
 
-    def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
-        """Return ``function(*args, tell)`` of work that cannot be divided."""
-        return function(*args, tell)
+
+def _survey(layout: RowLayout, item: tuple[Any, Any, int]) -> Survey:
+    piece, frame, _ = item
+    return survey_part(layout, Part(piece, frame))
 
 
 class Pace:
     """Tells how many rows have been read, how fast, and how long the rest takes."""
 
-    def __init__(self, what: str, n_rows: int, tell: Tell) -> None:
-        self._what, self._n, self._tell = what, n_rows, tell
+    def __init__(self, what: str, parts: Sequence[Part], tell: Tell) -> None:
+        self._what, self._n, self._tell = what, n_rows(parts), tell
         self._start = self._last = monotonic()
         self._done = 0
 

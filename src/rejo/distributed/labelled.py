@@ -10,7 +10,8 @@ import numpy as np
 
 from rejo._io import progress, without_password
 from rejo.distributed._part_tasks import OutputPart, parts_of
-from rejo.distributed._sent_model import SentModel, packed_model, placing
+from rejo.distributed._sent_model import SentModel, packed_model
+from rejo.distributed.here import place_of
 from rejo.scoring import LabelColumns, LabelledCases, Opened, judge_labelled
 from rejo.tables import (
     ParquetTable,
@@ -48,17 +49,17 @@ def judge_files(
     call it.  The files must have the columns that are ``required``, besides the features and the
     target.  With ``prints``, each case is hashed, too.
     """
-    opened, sent, file = packed_model(model, trusted, max_bytes)
+    opened, sent = packed_model(model, trusted, max_bytes)
     table = ParquetTable.of(absolute(data))
     needed = [*opened.encoder.kinds_, columns.target, *required]
     check_columns(without_password(table.files[0].path), needed, table.columns)
     there = [name if name in table.columns else None for name in columns]
     present = LabelColumns(columns.target, *there[1:])
-    job = LabelJob(sent, present, classify, dict(reading or {}), prints)
     parts = parts_of(table.pieces)
     found: dict[str, LabelledCases] = {}
-    with placing(client, n_jobs, sent, file) as run:
-        tasks = run(partial(judge_part, job), [(part,) for part in parts])
+    with place_of(client, n_jobs) as place, place.with_model(sent) as model_there:
+        job = LabelJob(model_there, present, classify, dict(reading or {}), prints)
+        tasks = place.each(partial(judge_part, job), [(part,) for part in parts])
         for (part,), judged in progress(
             tasks, table.rows, "testing", rows=lambda done: done[0][0].rows, show=show_progress
         ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -14,14 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
-from rejo.distributed.here import Here, Pace, Tell, n_rows
+from rejo.distributed.here import Here, Pace, Tell
 from rejo.distributed.out_of_core import (
     PROVE,
     SAMPLE_FILE,
     STOP,
     Part,
     RowLayout,
-    Scored,
+    Rows,
     StreamedRows,
     Survey,
     edges_of,
@@ -56,7 +57,13 @@ class StreamedTraining(NamedTuple):
         """Fit a RejoBoost or a RejoLinear."""
         layout, parts, classes = self.layout, self.source.parts, self.classes
         if isinstance(classifier, RejoLinear):
-            found = self.place.alone(learn_linear, classifier, classes, layout, parts, tell=tell)
+            pace = None
+            if self.place.client is None:
+                pace = Pace("Learning", parts, tell)
+            else:
+                tell("One worker does this: it cannot be divided.")
+            learn = partial(learn_linear, classes, layout, pace)
+            ((_, found),) = self.place.each(learn, [(classifier, *map(tuple, parts))])
             return Learnt(*found)
         random = check_random_state(classifier.random_state)
         names: Any = list(layout.features)
@@ -73,7 +80,7 @@ class StreamedTraining(NamedTuple):
         stage, scored = self.place.grow(plan, binned, parts, n_threads, tell)
         stop = scored[STOP]
         weight = None if layout.factors is None else layout.factors[stop.k]
-        classifier.store(plan, stage, stop.scores, stop.k, weight)
+        classifier.store(plan, stage, stop.X, stop.k, weight)
         return Learnt(classifier, scored)
 
     def settle(
@@ -93,7 +100,7 @@ class Learnt(NamedTuple):
     """A fitted classifier, and its scores of the rows that were held out."""
 
     classifier: Any
-    scored: dict[int, Scored]
+    scored: dict[int, Rows]
 
     def cases(self, part: int, layout: RowLayout, costs: Sequence[float]) -> list[OutOfFold]:
         """The rows of a part; by boundaries, at each reject cost."""
@@ -181,10 +188,11 @@ def _types_differ(first: Any, other: Any, column: str) -> TableError:
 
 
 def learn_linear(
-    model: RejoLinear, classes: NDArray[Any], layout: RowLayout, parts: Sequence[Part], tell: Tell
-) -> tuple[RejoLinear, dict[int, Scored]]:
+    classes: NDArray[Any], layout: RowLayout, pace: Pace | None, item: tuple[Any, ...]
+) -> tuple[RejoLinear, dict[int, Rows]]:
     """Learn from all parts by ``partial_fit``; the scores of the rows that were held out."""
-    rows = StreamedRows(layout, parts, Pace("Learning", n_rows(parts), tell))
+    model, *parts = item
+    rows = StreamedRows(layout, [Part(*part) for part in parts], pace)
     weights = model.class_weight
     model.set_params(class_weight=None)  # the blocks have them
     for block in rows.learning():
@@ -194,9 +202,8 @@ def learn_linear(
     model.set_params(class_weight=weights)
     scored = {}
     for number in (PROVE, STOP):
-        X, k, numbers = rows.kept(number)
-        scores = model.boundary_scores(X) if len(k) else X
-        scored[number] = Scored(scores, k, numbers)
+        kept = rows.kept(number)
+        scored[number] = kept._replace(X=model.boundary_scores(kept.X)) if len(kept.k) else kept
     if layout.encoder is None:
         model.feature_names_in_ = np.array(layout.features, dtype=object)
     return model, scored

@@ -5,15 +5,15 @@ read again and the leg is repeated: the model is the same to the bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo.distributed.out_of_core import PROVE, STOP, Part, RowLayout, Scored, StreamedRows
+from rejo.distributed.out_of_core import PROVE, STOP, Part, RowLayout, Rows, StreamedRows
 from rejo.estimators import Grower, Growth, Plan, grown_from, import_xgboost
-from rejo.tables import RowGroup, share
+from rejo.tables import share
 
 FIRST_ROUNDS = 10  # of a leg, until it is known how long a round takes; always, with samples
 SECONDS = 20.0  # that a leg should take
@@ -25,13 +25,12 @@ DATA: dict[str, tuple[Grower, StreamedRows]] = {}  # of this process, from leg t
 
 
 class Leg(NamedTuple):
-    """What a rank gets to do."""
+    """What all ranks get to do."""
 
     job: str
-    tracker: dict[str, Any]
     plan: Plan
     layout: RowLayout
-    pieces: list[RowGroup]
+    tracker: dict[str, Any] | None = None  # where ranks find each other; None: there is one
     stage: Growth | None = None
     rounds: int | None = FIRST_ROUNDS  # None: all
 
@@ -40,9 +39,8 @@ class Left(NamedTuple):
     """What a rank leaves behind after a leg."""
 
     stage: Growth | None  # of the first rank only: all have the same
-    scored: dict[int, Scored] | None  # of the rows that it has kept, if the growth is finished
+    scored: dict[int, Rows]  # if the growth is finished: those that it has kept
     seconds: float
-    address: str  # of a worker of Dask
     n_rows: int
 
 
@@ -60,7 +58,7 @@ def next_rounds(rounds: int, seconds: float) -> int:
 
 def grow_in_legs(
     leg: Leg, run: Callable[[Leg], Sequence[Left]], tell: Callable[[str], None]
-) -> tuple[Growth, dict[int, Scored]]:
+) -> tuple[Growth, dict[int, Rows]]:
     """Grow trees to the end, where ``run`` gives what all ranks leave behind after a leg.
 
     Return also the scores of the rows that were held out.
@@ -72,19 +70,14 @@ def grow_in_legs(
         n = len(stage.losses)
         if stage.finished:
             tell(f"{n} rounds are grown; the best is {stage.n_rounds}.")
-            return stage, joined_scores(found)
+            kept = {n: Rows.joined([one.scored[n] for one in found]) for n in (PROVE, STOP)}
+            return stage, kept
         assert leg.rounds is not None
         rate = sum(one.n_rows for one in found) * leg.rounds / max(seconds, 1e-3)
         left = (leg.plan.max_rounds - n) * seconds / leg.rounds
         tell(f"{n} rounds, {rate:,.0f} rows a second each, at most {left:,.0f} s left.")
         rounds = leg.rounds if leg.plan.samples else next_rounds(leg.rounds, seconds)
         leg = leg._replace(stage=stage, rounds=rounds)
-
-
-def joined_scores(found: Sequence[Left]) -> dict[int, Scored]:
-    """Scores of the rows that all ranks have kept."""
-    parts = [one.scored for one in found if one.scored is not None]
-    return {number: Scored.joined([part[number] for part in parts]) for number in (PROVE, STOP)}
 
 
 @contextmanager
@@ -103,35 +96,32 @@ def tracker(n_ranks: int, host: str) -> Iterator[dict[str, Any]]:
             started.free()
 
 
-def run_rank(rank: int, leg: Leg, frames: Sequence[Any] | None = None, n_threads: int = 1) -> Left:
-    """Run a leg as one of several ranks; whatever starts them, each is a process."""
+def run_rank(rank: int, leg: Leg, parts: Sequence[Any], n_threads: int = 1) -> Left:
+    """Run a leg as one of several ranks, each of which is a process, or as the only one."""
     xgboost = import_xgboost()
     collective = xgboost.collective
-    args = {**leg.tracker, "DMLC_TASK_ID": f"{rank:06d}", "dmlc_timeout": TIMEOUT}
-    with xgboost.config_context(verbosity=0), collective.CommunicatorContext(**args):
+    with ExitStack() as stack:
+        if leg.tracker:
+            args = {**leg.tracker, "DMLC_TASK_ID": f"{rank:06d}", "dmlc_timeout": TIMEOUT}
+            stack.enter_context(xgboost.config_context(verbosity=0))
+            stack.enter_context(collective.CommunicatorContext(**args))
         key = f"{leg.job}-{rank}"
         # Building the matrix is collective: all ranks build theirs, or none.
         there = np.array([int(key in DATA)], dtype=np.int32)
         if not collective.allreduce(there, collective.Op.MIN)[0]:
             DATA.clear()
-            frames = [None] * len(leg.pieces) if frames is None else frames
-            parts = [Part(*one) for one in zip(leg.pieces, frames, strict=True)]
-            rows = StreamedRows(leg.layout, parts)
-            grower = Grower(leg.plan, rows.learning, rows.stopping, n_threads)
-            DATA[key] = grower, rows
+            rows = StreamedRows(leg.layout, [Part(*one) for one in parts])
+            DATA[key] = Grower(leg.plan, rows.learning, rows.stopping, n_threads), rows
         grower, rows = DATA[key]
         start = monotonic()
         stage = grower.grow(leg.stage, leg.rounds)
         seconds = monotonic() - start
-    found = left_by(leg.plan, stage, seconds, grower, rows)
-    return found if rank == 0 else found._replace(stage=None)
-
-
-def left_by(plan: Plan, stage: Growth, seconds: float, grower: Grower, rows: StreamedRows) -> Left:
-    """Return what is left behind after a leg; at the end, score the rows that were kept."""
-    scored = None
+    scored: dict[int, Rows] = {}
     if stage.finished:
-        grown = grown_from(plan, stage)
-        walker = grown.walker(plan)
-        scored = {n: Scored.by_trees(grown, walker, rows.kept(n)) for n in (PROVE, STOP)}
-    return Left(stage, scored, seconds, "", grower.n_rows)
+        DATA.clear()
+        grown = grown_from(leg.plan, stage)
+        walker = grown.walker(leg.plan)
+        for n in (PROVE, STOP):
+            kept = rows.kept(n)
+            scored[n] = kept._replace(X=walker.scores(kept.X) + grown.intercepts)
+    return Left(stage if rank == 0 else None, scored, seconds, grower.n_rows)

@@ -1,32 +1,22 @@
-"""Training by the workers of a Dask cluster, which grow trees together.
+"""A Dask cluster as the place of work: workers take items, and grow trees together.
 
-If a worker is lost, the others are restarted, and the leg is repeated.
+If a worker is lost while trees grow, the others are restarted, and the leg is repeated.
 """
 
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from rejo.cluster import ClusterError, WorkerInfo, WorkerLost, hand_out, together, workers
+from rejo.cluster import ClusterError, WorkerLost, hand_out, team_of, together, workers
 from rejo.distributed import legs
-from rejo.distributed.here import Here, Pace, Tell, n_rows
+from rejo.distributed._sent_model import SentModel
+from rejo.distributed.here import Here, R, T, Tell, n_rows
 from rejo.distributed.legs import Left, Leg
-from rejo.distributed.out_of_core import (
-    Part,
-    RowLayout,
-    Scored,
-    Survey,
-    check_size,
-    survey_part,
-)
+from rejo.distributed.out_of_core import Part, RowLayout, Rows
 from rejo.estimators import Growth, Plan, import_xgboost
-
-FORGETTING = 10.0  # seconds in which workers should free their memory
 
 
 class OnDask(Here):
@@ -35,70 +25,61 @@ class OnDask(Here):
     def __init__(self, client: Any) -> None:
         self.client = client
 
-    def survey(self, layout: RowLayout, parts: Sequence[Part], tell: Tell) -> Survey:
-        """Make the first pass over all rows; whichever worker is free reads the next piece."""
-        found, pace = {}, Pace("First pass", n_rows(parts), tell)
-        items = [(number, *part) for number, part in enumerate(parts)]
-        seen = Survey()
-        for item, one in hand_out(self.client, partial(_survey, layout), items):
-            found[item[0]] = one._replace(levels={})
-            seen = seen.joined(one._replace(sample=[]))
-            check_size(layout, seen)
-            pace(item[1].rows)
-        whole = Survey()
-        for number in sorted(found):  # the same whoever came first
-            whole = whole.joined(found[number])
-        return whole._replace(levels=seen.levels)  # they are sorted later
+    def each(self, function: Callable[[T], R], items: Iterable[T]) -> Iterable[tuple[T, R]]:
+        """Let whichever worker is free take the next item."""
+        return hand_out(self.client, function, items, name=lambda item: str(item[0]))
+
+    @contextmanager
+    def with_model(self, sent: SentModel) -> Iterator[SentModel]:
+        """Give the file of a model to all workers, also to those that come later."""
+        from distributed import WorkerPlugin
+
+        class Delivery(WorkerPlugin):
+            """Runs when a worker starts, before it gets a task."""
+
+            name = f"rejo-model-{sent.sha256}"
+
+            def setup(self, worker: Any) -> None:
+                sent.keep()
+
+        self.client.register_plugin(Delivery())
+        try:
+            yield sent._replace(data=None)
+        finally:
+            if self.client.status == "running":
+                self.client.unregister_worker_plugin(Delivery.name)
 
     def grow(
         self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
-    ) -> tuple[Growth, dict[int, Scored]]:
+    ) -> tuple[Growth, dict[int, Rows]]:
         """Grow trees on all workers that have something to read."""
         shares = legs.rank_shares(parts, len(workers(self.client)))
         who = "1 worker reads" if len(shares) == 1 else f"{len(shares)} workers read"
         tell(f"{who} {n_rows(parts):,} rows, about four times.")
-        job = uuid4().hex
-        ranks = _Ranks(self.client, shares, tell)
-        try:
-            with _patience():
-                return legs.grow_in_legs(Leg(job, {}, plan, layout, []), ranks, tell)
-        finally:
-            if ranks.team and self.client.status == "running":
-                forget(self.client, job, [one.address for one in ranks.team])
-
-    def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
-        """Let one worker do it."""
-        tell("One worker does this: it cannot be divided.")
-        ((_, found),) = hand_out(self.client, partial(_alone, function), [args])
-        return found
-
-
-def _survey(layout: RowLayout, item: Any) -> Survey:
-    _, piece, frame = item
-    return survey_part(layout, Part(piece, frame))
-
-
-def _alone(function: Callable[..., Any], args: Any) -> Any:
-    return function(*args, lambda _: None)
-
-
-# ---- legs -----------------------------------------------------------------------------------
+        with _patience():
+            ranks = _Ranks(self.client, shares, tell)
+            return legs.grow_in_legs(Leg(uuid4().hex, plan, layout), ranks, tell)
 
 
 class _Ranks:
     """Runs legs on as many workers as there are shares; one that loses a worker is repeated."""
 
     def __init__(self, client: Any, shares: Sequence[Sequence[Part]], tell: Tell) -> None:
-        self.client, self.shares, self.tell = client, shares, tell
-        self.team: list[WorkerInfo] | None = None  # that have the data
+        self.client, self.tell = client, tell
+        # Dask replaces futures in tuples by their results, but not in those with names.
+        self.shares = [[tuple(part) for part in share] for share in shares]
+        self.team = team_of(client, len(shares))  # has the data
 
     def __call__(self, leg: Leg) -> list[Left]:
+        echoes = (import_xgboost().core.XGBoostError,)
         lost = 0
         while True:
             try:
-                found = self._run(leg)
+                with legs.tracker(len(self.shares), host_of(self.client)) as args:
+                    tasks = [(leg._replace(tracker=args), share) for share in self.shares]
+                    return together(self.client, _run_leg, tasks, on=self.team, echoes=echoes)
             except WorkerLost as error:
-                self.team, lost = None, lost + 1
+                lost += 1
                 if error.memory_limit is not None:
                     raise
                 if lost > legs.TRIES:
@@ -109,49 +90,14 @@ class _Ranks:
                     ) from error
                 done = 0 if leg.stage is None else len(leg.stage.losses)
                 self.tell(f"Repeating the leg from round {done}: {error}")
-            else:
-                known = {worker.address: worker for worker in workers(self.client)}
-                team = [known[one.address] for one in found if one.address in known]
-                self.team = team if len(team) == len(found) else None  # one has just gone
-                return found
-
-    def _run(self, leg: Leg) -> list[Left]:
-        error = import_xgboost().core.XGBoostError
-        with legs.tracker(len(self.shares), host_of(self.client)) as args:
-            tasks = [
-                (
-                    leg._replace(tracker=args, pieces=[part.piece for part in share]),
-                    [part.frame for part in share],  # futures, which Dask replaces by their results
-                )
-                for share in self.shares
-            ]
-            return together(self.client, _run_leg, tasks, on=self.team, echoes=(error,))
+                self.team = team_of(self.client, len(self.shares))
 
 
 def _run_leg(rank: int, task: tuple[Leg, list[Any]]) -> Left:
     """Grow some rounds on a worker, with the frames of its pieces if they are in memory."""
     from distributed import get_worker
 
-    (leg, frames), worker = task, get_worker()
-    found = legs.run_rank(rank, leg, frames, int(worker.state.nthreads))
-    return found._replace(address=worker.address)
-
-
-def forget(client: Any, job: str, addresses: list[str]) -> None:
-    """Let workers free the memory of a job; one that does not answer is not waited for."""
-
-    def run() -> None:
-        with suppress(Exception):  # the workers may be gone, and their memory with them
-            client.run(_forget, job, workers=addresses)
-
-    asking = Thread(target=run, daemon=True)
-    asking.start()
-    asking.join(FORGETTING)
-
-
-def _forget(job: str) -> None:
-    for key in [key for key in legs.DATA if key.startswith(job)]:
-        del legs.DATA[key]
+    return legs.run_rank(rank, *task, int(get_worker().state.nthreads))
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from rejo.estimators import (
     CATEGORIES,
     Block,
     Categories,
-    Grown,
     RejoBoost,
     class_factors,
     encode_classes,
@@ -97,16 +96,21 @@ class RowLayout(NamedTuple):
         return [self.target] if self.together is None else [self.target, self.together]
 
 
-class NumberedRows(NamedTuple):
-    """Some rows, as a classifier sees them."""
+class Rows(NamedTuple):
+    """Some rows, as a classifier sees them, or their scores."""
 
-    X: Any  # (n, p) float32
+    X: Any  # (n, p) float32, or scores (n, S)
     k: Indices  # (n,)
-    number: Floats  # (n,)
+    number: Floats  # (n,) the same for rows that belong together
 
-    def some(self, which: NDArray[np.bool_]) -> NumberedRows:
+    def some(self, which: NDArray[np.bool_]) -> Rows:
         """Some of these rows."""
-        return NumberedRows(self.X[which], self.k[which], self.number[which])
+        return Rows(self.X[which], self.k[which], self.number[which])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """All rows of some parts."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def block(self, factors: Floats | None) -> Block:
         """The rows as trees see them, with weights by the factors (K,) of the classes."""
@@ -212,16 +216,6 @@ def _take(layout: RowLayout, part: Part, frame: Any, rows: Indices, start: int) 
     return frame[features].iloc[rows]
 
 
-def words_among(features: Sequence[str], part: Part) -> tuple[str, ...]:
-    """Features that are categories: dictionaries in a file, or categories of pandas."""
-    if part.frame is not None:
-        kinds = part.frame[list(features)].dtypes
-        return tuple(name for name, kind in kinds.items() if hasattr(kind, "categories"))
-    types = import_pyarrow().types
-    schema = read_piece(part.piece, features).schema
-    return tuple(name for name in features if types.is_dictionary(schema.field(name).type))
-
-
 def _levels(words: Sequence[str], part: Part) -> dict[str, list[Any]]:
     """Categories of each of these features."""
     if not words:
@@ -287,17 +281,16 @@ def sample_matrix(layout: RowLayout, found: Survey) -> Any:
 # ---- rows ---------------------------------------------------------------------------------------
 
 
-def read_rows(layout: RowLayout, part: Part) -> Iterator[NumberedRows]:
+def read_rows(layout: RowLayout, part: Part) -> Iterator[Rows]:
     """Yield the rows of a piece that have a class, as numbers."""
     pd = import_pandas()
-    if layout.place is None:
-        raise ValueError("the layout must be settled first")
+    assert layout.place is not None  # it is settled
     done = 0
     for frame, X in _blocks(layout, part):
         codes, labels = pd.factorize(frame[layout.target])
         place = [layout.place.get(label, -1) for label in labels.tolist()]
         k = np.array([*place, -1], dtype=np.intp)[codes]
-        rows = NumberedRows(X, k, _numbers(layout, part, frame, done))
+        rows = Rows(X, k, _numbers(layout, part, frame, done))
         yield rows if (k >= 0).all() else rows.some(k >= 0)
         done += len(frame)
 
@@ -361,30 +354,25 @@ def _columns(layout: RowLayout, table: Any) -> Any:
 
 
 class StreamedRows:
-    """The rows of some pieces: those to learn from are read anew in each pass.
+    """The rows of some parts: those to learn from are read anew in each pass.
 
-    Parameters
-    ----------
-    layout : RowLayout
-    parts : sequence of Part
-    tell : callable, default=None
-        Gets the number of rows of every block that has been read.
+    ``tell`` gets the number of rows of every block that has been read.
     """
 
     def __init__(
         self, layout: RowLayout, parts: Sequence[Part], tell: Callable[[int], None] | None = None
     ) -> None:
         self.layout, self.parts, self._tell = layout, parts, tell
-        self._kept: dict[int, NumberedRows] | None = None
+        self._kept: dict[int, Rows] = {}
 
     def learning(self) -> Iterator[Block]:
         """Yield the rows to learn from; the first complete pass keeps the others."""
         layout = self.layout
-        kept: dict[int, list[NumberedRows]] = {PROVE: [], STOP: []}
+        kept: dict[int, list[Rows]] = {PROVE: [], STOP: []}
         for part in self.parts:
             for rows in read_rows(layout, part):
                 of = layout.shares.part_of(rows.number)
-                if self._kept is None:
+                if not self._kept:
                     for number, found in kept.items():
                         if (of == number).any() or not found:  # an empty one, for the shape
                             found.append(rows.some(of == number))
@@ -395,42 +383,16 @@ class StreamedRows:
                     if layout.edges is not None:
                         learn = learn._replace(X=at_edges(learn.X, layout.edges))
                     yield learn.block(layout.factors)
-        if self._kept is None:
-            self._kept = {number: NumberedRows(*_joined(found)) for number, found in kept.items()}
+        if not self._kept:
+            self._kept = {number: Rows.joined(found) for number, found in kept.items()}
 
-    def kept(self, number: int) -> NumberedRows:
-        """The rows that prove, or stop; they are read if nothing has been read yet."""
-        if self._kept is None:
-            for _ in self.learning():
-                pass
-        assert self._kept is not None
+    def kept(self, number: int) -> Rows:
+        """The rows that prove, or stop, after a complete pass."""
         return self._kept[number]
 
     def stopping(self) -> Iterable[Block]:
         """The rows that stop the growth, as blocks."""
         return [self.kept(STOP).block(self.layout.factors)]
-
-
-def _joined(parts: Sequence[tuple[Any, ...]]) -> Iterator[NDArray[Any]]:
-    return (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-
-
-class Scored(NamedTuple):
-    """Scores of rows that were kept."""
-
-    scores: Floats  # (n, S)
-    k: Indices  # (n,)
-    number: Floats  # (n,) the same for rows that belong together
-
-    @classmethod
-    def by_trees(cls, grown: Grown, walker: Any, kept: NumberedRows) -> Scored:
-        """Walk the trees."""
-        return cls(walker.scores(kept.X) + grown.intercepts, kept.k, kept.number)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Scored]) -> Scored:
-        """Put the rows of several ranks together."""
-        return cls(*_joined(parts))
 
 
 def check_validation(model: RejoBoost) -> None:

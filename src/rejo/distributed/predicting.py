@@ -15,7 +15,8 @@ from rejo import __version__
 from rejo._io import progress, without_password
 from rejo.distributed._output_folder import OutputFolder
 from rejo.distributed._part_tasks import Job, OutputPart, decide_part, parts_of, rank_part
-from rejo.distributed._sent_model import packed_model, placing
+from rejo.distributed._sent_model import packed_model
+from rejo.distributed.here import place_of
 from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
 from rejo.tables import HeldFile, ParquetTable, Paths, absolute, check_columns
 
@@ -102,7 +103,7 @@ def predict(
     accept : collection of str, default=()
         Columns that are right though they are not as in training.
     overwrite : bool, default=False
-        Replace the decisions of another run in the folder.  They stay until all cases are decided.
+        Replace the decisions of another run in the folder.  They stay until all new ones are ready.
     client : distributed.Client or str, default=None
         A Dask cluster, or the address of its scheduler; ``None``: this machine.
     n_jobs : int, default=1
@@ -145,7 +146,7 @@ def predict(
     ...     print(len(pd.read_parquet(sorted(decided.folder.glob("*.parquet")))))
     200
     """
-    opened, sent, file = packed_model(model, trusted, max_bytes)
+    opened, sent = packed_model(model, trusted, max_bytes)
     plan = ScoringPlan.of(
         opened,
         id=id,
@@ -177,31 +178,27 @@ def predict(
     if counts.held():
         raise HeldFile(strange, "Nothing was decided")
 
-    job = Job(str(folder.path), str(folder.work), sent, plan)
     drawing = np.random.RandomState(random_state) if audit else None
     with (
-        placing(client, n_jobs, sent, file) as run,
+        place_of(client, n_jobs) as place,
+        place.with_model(sent) as model_there,
         folder.working(overwrite=overwrite),  # once the cluster has answered
     ):
+        job = Job(str(folder.path), str(folder.work), model_there, plan)
         shown = partial(
             progress, total=table.rows, rows=lambda done: done[0][0].rows, show=show_progress
         )
-        decided, candidates = {}, []
-        for (part, _), found in shown(
-            run(partial(decide_part, job), _drawn(parts, drawing)), title="deciding"
-        ):
-            decided[part.name] = found
-        for part in parts:
-            some, counted = decided.pop(part.name)
-            candidates.append(some)
-            counts.merge(counted)
-        limit = capacity_of(capacity, counts.n_cases)
+        tasks: Any = place.each(partial(decide_part, job), _drawn(parts, drawing))
+        decided = {part.name: found for (part, _), found in shown(tasks, title="deciding")}
+        candidates = [decided.pop(part.name) for part in parts]
+        limit = capacity_of(capacity, table.rows)
         ends = np.cumsum(list(map(len, candidates)), dtype=int)
         ranks = np.split(ranks_of(candidates, limit), ends)
-        folder.replace()
-        tasks = zip(parts, ranks, strict=False)  # the last is empty
-        for _, counted in shown(run(partial(rank_part, job), tasks), title="writing"):
-            counts.merge(counted)
+        items = zip(parts, ranks, strict=False)  # the last is empty
+        tasks = place.each(partial(rank_part, job), items)
+        written = {part.name: found for (part, _), found in shown(tasks, title="writing")}
+    for part in parts:  # in their order, whoever came first
+        counts.merge(written.pop(part.name))
     manifest = folder.finish(about | {
         "parts": [part.name for part in parts],
         "rows": [part.rows for part in parts],

@@ -4,8 +4,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
-from rejo.distributed.out_of_core import UNNAMED_INDEX, Part, words_among
-from rejo.tables import RowGroup, TableError, check_columns, columns_of, csv_stream, pieces_of
+from rejo.distributed.out_of_core import UNNAMED_INDEX, Part
+from rejo.tables import (
+    RowGroup,
+    TableError,
+    check_columns,
+    columns_of,
+    csv_stream,
+    import_pyarrow,
+    pieces_of,
+    read_piece,
+)
 
 
 class Input(NamedTuple):
@@ -17,10 +26,12 @@ class Input(NamedTuple):
     dtypes: Any = None  # of the columns of a DataFrame, by name
 
     def words(self, features: Sequence[str]) -> tuple[str, ...]:
-        """Features that are categories."""
+        """Features that are categories: of pandas, or dictionaries in a file."""
         if self.dtypes is not None:
             return tuple(name for name in features if hasattr(self.dtypes[name], "categories"))
-        return words_among(features, next(part for part in self.parts if part.piece.rows))
+        piece = next(part.piece for part in self.parts if part.piece.rows)
+        types, schema = import_pyarrow().types, read_piece(piece, features).schema
+        return tuple(name for name in features if types.is_dictionary(schema.field(name).type))
 
     @property
     def n_rows(self) -> int:

@@ -4,21 +4,15 @@
 and ``boundaries`` what the classifiers by boundaries between ordered classes share (scores -> count
 -> labels).  Each learner has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve
 the replicated problem without building the replicas; ``replication`` builds them, for any binary
-classifier; ``boosting`` grows trees (``growing``) on rows that come block by block.  ``_state`` is
-the table of what model files hold of each class.
+classifier; ``boosting`` grows trees (``growing``) on rows that come block by block.  What a model
+file holds of a class stands at the end of its module.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.estimators._state import (
-    SUPPORT_STATE,
-    check_answering,
-    check_member,
-    check_support,
-)
-from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier
+from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier, check_reject_cost, is_binary
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.boundaries import (
     BoundaryClassifier,
@@ -42,7 +36,9 @@ from rejo.estimators.classes import (
 from rejo.estimators.growing import Block, Grower, Grown, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
     WrapsClassifier,
+    check_answering,
     check_classifier,
+    check_member,
     check_no_class_weight,
     check_table,
     inner_scores,
@@ -52,9 +48,11 @@ from rejo.estimators.inner import (
 )
 from rejo.estimators.kernel_logistic import RejoKernelLogistic
 from rejo.estimators.kernel_machine import (
+    SUPPORT_STATE,
     KernelMachine,
     Training,
     check_no_overflow,
+    check_support,
 )
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.matrices import CATEGORIES, Categories, encoded, in_single_precision
@@ -84,6 +82,7 @@ from rejo.estimators.reviews import (
     POLICY,
     REASONS,
     Judgement,
+    UnknownScoreError,
     must_review,
 )
 from rejo.estimators.svm import RejoSVC

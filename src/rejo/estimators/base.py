@@ -14,19 +14,23 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._docs import shared_parameters
-from rejo._state import check_state
+from rejo._state import (
+    FEATURES,
+    check_parameters,
+    check_state,
+    declare,
+    label,
+    labels,
+    maybe,
+    names,
+    number,
+    optional,
+    require,
+)
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, labels_like
 from rejo.estimators.parameters import ReviewPrice
-from rejo.estimators.reviews import (
-    Judgement,
-    audited,
-    decided,
-    judged,
-    queue_frame,
-    refuse_unknown,
-    review_frame,
-)
+from rejo.estimators.reviews import Judgement, decided, refuse_unknown
 from rejo.metrics import tally
 
 PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change what a score means
@@ -59,6 +63,11 @@ thresholds_ : ndarray of shape (n_boundaries,)
 objective_ : float
     Value of the objective function.
 """
+
+
+def is_binary(model: Any) -> bool:
+    """Return whether a model has two classes, or may have them."""
+    return len(getattr(model, "classes_", (0, 1))) == 2
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -164,7 +173,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         judgement : Judgement
             Named tuple of arrays of shape (n_samples,), with classes as indices into ``classes_``;
-            a ``decision`` of -1 is a rejection.  :meth:`review` is the same as a DataFrame.
+            a ``decision`` of -1 is a rejection.  :func:`rejo.review` is the same as a DataFrame.
         """
 
     @property
@@ -216,67 +225,19 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         audit: float | None = None,
         random_state: Any = None,
     ) -> Any:
-        """Return all decisions, and the order in which to review the rejected points.
+        """Return all decisions, and the order of the reviews; see :func:`rejo.review`."""
+        from rejo.estimators.pipelines import review  # the same for any model
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        group : array-like of shape (n_samples,), default=None
-            As in :meth:`predict`.
-        why : int, default=None
-            Name this many features, at most, that pull an ambiguous point to either side.
-        background : array-like, default=None
-            Training points to compare with, for ``why``; see :func:`rejo.why`.
-        audit : float, default=None
-            Also send this share of the points that would be decided to review, drawn at random by
-            ``random_state``, in order to watch the error rate; their reason is "policy".
-        random_state : int, RandomState or None, default=None
-
-        Returns
-        -------
-        frame : DataFrame
-            One row for each row of ``X``, of the kind that ``X`` is, else of pandas.
-
-            - ``decision``: as :meth:`predict`;
-            - ``reason``: why a point is rejected: "ambiguous", between ``lower`` and ``upper``;
-              "novel", unlike the training points; or "policy", by a rule or for an audit;
-            - ``forced``: as :meth:`predict_forced`;
-            - ``chance_wrong``: probability that ``forced`` is wrong, if there are posteriors;
-            - ``lower``, ``upper``: the two classes on the sides of the nearest boundary; by
-              posteriors, the two likeliest;
-            - ``distance``: how far, in units of the score, the nearest boundary is;
-            - ``worth``: what a review is expected to save, in the unit of the prices, if the
-              classifier decides by posteriors;
-            - ``rank``: 1 for the rejected point most worth a review, and so on;
-            - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``, if asked
-              for, for ambiguous points.
-        """
-        judgement = audited(judged(self, X, group), audit, random_state)
-        return review_frame(self, self, X, judgement, why, background)
+        about = {"why": why, "background": background, "audit": audit}
+        return review(self, X, group=group, **about, random_state=random_state)
 
     def queue(
         self, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
     ) -> Any:
-        """Return the points most worth a review, best first.
+        """Return the points most worth a review, best first; see :func:`rejo.queue`."""
+        from rejo.estimators.pipelines import queue
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        capacity : int or float, default=None
-            How many points can be reviewed: a number, or a fraction below 1.  By default all
-            rejected points.
-        fill : bool, default=False
-            If fewer points are rejected than can be reviewed, add the decided points that are
-            most worth a review.
-        group : array-like of shape (n_samples,), default=None
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        frame : DataFrame
-            Rows of :meth:`review`, the point most worth a review first.
-        """
-        return queue_frame(self, X, judged(self, X, group), capacity, fill)
+        return queue(self, X, capacity, fill=fill, group=group)
 
     def sureness(self, X: Any) -> Floats:
         """Return how sure each decision (n_samples,) is, to rank the points; not a probability.
@@ -287,7 +248,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self.judge(X).sureness
 
-    @available_if(lambda self: len(getattr(self, "classes_", (0, 1))) == 2)
+    @available_if(is_binary)
     def decision_function(self, X: Any) -> Floats:
         """Return a score (n_samples,), the higher the more likely is the second of two classes.
 
@@ -295,7 +256,13 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         log-odds of the posteriors.  A fit on three or more classes has none.
         """
         check_is_fitted(self)
-        return self._second_score(X)
+        if hasattr(self, "boundary_scores"):
+            return np.asarray(self.boundary_scores(X).mean(axis=1))
+        if hasattr(self, "predict_proba"):
+            below, above = np.log(np.maximum(self.predict_proba(X), LEAST_PROBABILITY)).T
+            return np.asarray(above - below)
+        found = self.judge(X)
+        return np.where(found.forced == 1, found.sureness, -found.sureness)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
@@ -317,7 +284,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         score : float
         """
         if getattr(self, "_repriced", False):
-            self._warn_of_prices(y)
+            _warn_of_prices(self, y)
         return 1.0 - self._mean_cost(X, y, sample_weight)
 
     def set_params(self, **params: Any) -> Self:
@@ -358,16 +325,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     # ---- what subclasses use -------------------------------------------------------------
 
-    def _second_score(self, X: Any) -> Floats:
-        """Score (n_samples,) of the second of two classes."""
-        if hasattr(self, "boundary_scores"):
-            return np.asarray(self.boundary_scores(X).mean(axis=1))
-        if hasattr(self, "predict_proba"):
-            below, above = np.log(np.maximum(self.predict_proba(X), LEAST_PROBABILITY)).T
-            return np.asarray(above - below)
-        found = self.judge(X)
-        return np.where(found.forced == 1, found.sureness, -found.sureness)
-
     @property
     def _rejects(self) -> bool:
         check_is_fitted(self)
@@ -384,16 +341,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Number of boundaries between the ordered classes: with rejection, two each."""
         return (len(self.classes_) - 1) * (1 if self.reject_label_ is None else 2)
 
-    @property
-    def _lowest_reject_cost(self) -> float:
-        """Price that a rejection must exceed."""
-        return 0.0
-
-    @property
-    def _highest_reject_cost(self) -> float:
-        """Above this, data replication has no reject region between two neighbouring classes."""
-        return 0.5
-
     def _operating_point(self) -> dict[str, Any]:
         return {"reject_cost": self.reject_cost_}
 
@@ -406,18 +353,46 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         counts = tally(index, np.where(right, index, K), weight)
         return float(counts.risk(self.reject_cost_ if self._rejects else 0.0))
 
-    def _warn_of_prices(self, y: Any) -> None:
-        """Warn if the same labels were scored at other prices: it gives a search away."""
-        prices = repr([getattr(self, name, None) for name in PRICES])
-        place = hash((type(self), np.asarray(y).tobytes()))
-        if len(_FIRST_PRICES) > 1000:
-            _FIRST_PRICES.clear()
-        if _FIRST_PRICES.setdefault(place, prices) != prices:
-            warnings.warn(
-                f"{type(self).__name__}.score is taken at the prices of the model itself, which "
-                "set_params has changed. Scores at different prices cannot be compared: the lowest "
-                "price always wins. To search over prices, pass scoring=rejo.selection.cost_scorer("
-                "reject_cost=...) with the price that you pay.",
-                UserWarning,
-                stacklevel=3,
-            )
+
+def _warn_of_prices(model: RejectClassifier, y: Any) -> None:
+    """Warn if the same labels were scored at other prices: it gives a search away."""
+    prices = repr([getattr(model, name, None) for name in PRICES])
+    place = hash((type(model), np.asarray(y).tobytes()))
+    if len(_FIRST_PRICES) > 1000:
+        _FIRST_PRICES.clear()
+    if _FIRST_PRICES.setdefault(place, prices) != prices:
+        warnings.warn(
+            f"{type(model).__name__}.score is taken at the prices of the model itself, which "
+            "set_params has changed. Scores at different prices cannot be compared: the lowest "
+            "price always wins. To search over prices, pass scoring=rejo.selection.cost_scorer("
+            "reject_cost=...) with the price that you pay.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _reject_classifier(model: Any) -> None:
+    check_parameters(model)
+    answer = model.reject_label_
+    free = answer is None or answer not in model.classes_.tolist()
+    require(free, model, f"the reject label {answer!r:.40} is also a class")
+
+
+def check_reject_cost(model: Any, most: float = 0.5) -> None:
+    """Refuse a price above which there is no reject region, for data replication a half."""
+    cost = model.reject_cost_
+    within = cost is None or 0.0 < cost <= most
+    require(within, model, f"the reject cost {cost!r:.40} is not in (0, {most:g}]")
+
+
+declare(
+    RejectClassifier,
+    {
+        "n_features_in_": FEATURES,
+        "feature_names_in_": optional(names("p")),
+        "classes_": labels("K"),
+        "reject_label_": maybe(label()),
+        "reject_cost_": maybe(number()),
+    },
+    _reject_classifier,
+)

@@ -21,34 +21,60 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
+from rejo._state import (
+    declare,
+    each,
+    either,
+    flag,
+    floats,
+    indices,
+    maybe,
+    one_of,
+    part,
+    require,
+    texts,
+)
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import replica_tables
+from rejo.estimators.boundaries import (
+    LOSS_STATE,
+    BoundaryClassifier,
+    boundary_tables,
+    check_loss,
+    count_boundaries,
+    loss_as_fitted,
+    mean_loss,
+    n_boundaries,
+)
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.growing import (
     FORMS,
-    Grower,
     Growth,
     Plan,
-    RowScores,
     grown_from,
-    joined,
-    no_scores,
 )
-from rejo.estimators.inner import is_frame
+from rejo.estimators.inner import is_frame, signs_of
 from rejo.estimators.matrices import (
     Categories,
-    blocks_of,
     categories_of,
     check_numbers,
     encoded,
+    grow_table,
     has_gaps,
+    held_out_parts,
     without_zeros,
 )
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
-from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
+from rejo.estimators.posteriors import (
+    OFFSETS,
+    boundary_posteriors,
+    boundary_posteriors_to_onnx,
+    judge_boundaries,
+    judge_posteriors,
+    odds_offsets,
+)
 from rejo.estimators.priced import PricedClassifier
-from rejo.estimators.reviews import Judgement
-from rejo.solvers import ScoreTable, Walker, best_thresholds, ready, score_table
+from rejo.estimators.reviews import Judgement, refuse_unknown
+from rejo.solvers import BoostedTrees, ScoreTable, Walker, best_thresholds, ready, score_table
 from rejo.tables import as_pandas
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
@@ -56,6 +82,11 @@ MANY = 20_000  # rows from which a share of them is enough to hold out
 SHARE, FOLDS = 0.1, 5
 SMALLEST, LARGEST = 1e-12, 1e12  # weights
 SMALL = 1 << 17  # numbers to learn from that are not worth a second thread
+SETTINGS = {  # parameters that XGBoost has too
+    **dict.fromkeys(["learning_rate", "min_child_weight", "reg_lambda"], float),
+    **dict.fromkeys(["subsample", "colsample_bytree"], float),
+    **dict.fromkeys(["max_depth", "max_bin"], int),
+}
 
 
 def _has_proba(model: RejoBoost) -> bool:
@@ -69,7 +100,7 @@ def _has_proba(model: RejoBoost) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RejoBoost(PosteriorsMixin, PricedClassifier):
+class RejoBoost(PricedClassifier):
     """Gradient boosting with a reject option.
 
     Trees are grown by XGBoost :footcite:p:`chen2016`, in one of three forms.
@@ -163,10 +194,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     :func:`rejo.distributed.fit` learns from Parquet files that may be larger than the memory.
 
-    References
-    ----------
-    .. footbibliography::
-
     Examples
     --------
     >>> from rejo import RejoBoost
@@ -184,6 +211,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     boundaries: str = "auto"
     s: int | None = None
     loss_matrix: Any = None
+    class_weight: Any = None
     n_jobs: int | None = None
     n_estimators: int = 1000
     learning_rate: float = 0.1
@@ -199,7 +227,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **PosteriorsMixin._parameter_constraints,
+        **BoundaryClassifier._parameter_constraints,
         "reject_cost": [ReviewPrice(1.0), None],
         "cost_of": "no_validation",  # by price_matrix, when the classes are known
         "boundaries": [StrOptions({"auto", *FORMS})],
@@ -238,38 +266,14 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             )
         ordered = self.class_order is not None or is_ordered(y)
         plan = self.plan(targets.classes, ordered, random)
-        parts = self._validation_parts(k, random)
-        if not parts:
-            plan = plan._replace(patience=None)
-        found = [self._grow(plan, X, k, v, part) for part in parts]
-        if len(found) == 1:
-            stage, seen = found[0]
-            return self.store(plan, stage, *seen)
-        rounds = [stage.n_rounds for stage, _ in found] or [int(self.n_estimators)]
-        whole = plan._replace(max_rounds=round(np.mean(rounds)), patience=None)
-        stage, seen = self._grow(whole, X, k, v)
-        if found:  # rows that a fold has not seen set the thresholds
-            seen = joined([rows for _, rows in found])
-        return self.store(whole, stage, *seen)
-
-    def _grow(
-        self, plan: Plan, X: Any, k: Indices, v: Floats | None, held_out: Any = None
-    ) -> tuple[Growth, RowScores]:
-        """Grow on the rows that are not held out (n,); what was grown, and scores of the others."""
-        train = rest = None
-        if held_out is not None:
-            train, rest = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-        none: Any = []
-        grower = Grower(
-            plan,
-            lambda: blocks_of(X, k, v, train),
-            lambda: none if rest is None else blocks_of(X, k, v, rest),
-            min(self._n_threads(), 1 + X.shape[0] * X.shape[1] // SMALL),
-        )
-        stage = grower.grow()
-        if plan.form == "posteriors":  # which have no thresholds
-            return stage, no_scores(plan)
-        return stage, grower.held_out_scores(stage)
+        share = self.validation
+        if isinstance(share, str):  # "auto"
+            share = FOLDS if len(k) < MANY else SHARE
+        settled = self.form_ == "posteriors" and self.early_stopping_rounds is None
+        parts = [] if settled else held_out_parts(k, float(share), random)
+        threads = min(self._n_threads(), 1 + X.shape[0] * X.shape[1] // SMALL)
+        plan, stage, seen = grow_table(plan, X, k, v, parts, threads)
+        return self.store(plan, stage, *seen)
 
     def fit_path(
         self, X: Any, y: Any, *, reject_costs: Any = None, sample_weight: Any = None
@@ -319,25 +323,13 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             self.__dict__.pop("feature_names_in_", None)
             if not isinstance(names, int):
                 self.feature_names_in_ = np.array(names, dtype=object)
-            self._set_categories(categories)
+            self._categories = categories
             self._zeros_missing = self._saw_gaps = False
         self.form_ = self._form(len(classes))
-        PricedClassifier._set_prices(self, classes, ordered)  # there are no thresholds yet
-        if self.form_ == "posteriors":
-            self._loss = self._odds_offsets = None
-            labels, costs = replica_tables(len(classes), None, None)
-        else:
-            labels, costs = self._set_classes(classes)
-        settings = {
-            "learning_rate": float(self.learning_rate),
-            "max_depth": int(self.max_depth),
-            "min_child_weight": float(self.min_child_weight),
-            "reg_lambda": float(self.reg_lambda),
-            "subsample": float(self.subsample),
-            "colsample_bytree": float(self.colsample_bytree),
-            "max_bin": int(self.max_bin),
-            "seed": int(random.randint(np.iinfo(np.int32).max)),
-        }
+        self._set_prices(classes, ordered)
+        labels, costs = self._set_boundaries()
+        settings = {name: kind(getattr(self, name)) for name, kind in SETTINGS.items()}
+        settings["seed"] = int(random.randint(np.iinfo(np.int32).max))
         known = self._categories or [None] * self.n_features_in_
         return Plan(
             form=self.form_,
@@ -398,19 +390,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             return None
         known = self._categories or [None] * self.n_features_in_
         names = getattr(self, "feature_names_in_", np.empty(0)).tolist()
-        if isinstance(given, dict):
-            if unknown := [name for name in given if name not in names]:
-                raise ValueError(
-                    f"monotone_constraints names {unknown[0]!r}, which is not a feature of X: pass "
-                    "X as a DataFrame with this column, or the constraints as a list."
-                )
-            given = [given.get(name, 0) for name in names]
-        signs = list(given)
-        if len(signs) != self.n_features_in_ or not set(signs) <= {-1, 0, 1}:
-            raise ValueError(
-                f"monotone_constraints must be -1, 0 or 1 for each of the {self.n_features_in_} "
-                f"features; got {self.monotone_constraints!r:.80}."
-            )
+        signs = signs_of("monotone_constraints", given, names, self.n_features_in_)
         if self.form_ == "posteriors" and len(self.classes_) > 2 and any(signs):
             raise ValueError(
                 "monotone_constraints have no meaning for the posteriors of three or more classes. "
@@ -420,28 +400,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             raise ValueError(
                 "monotone_constraints is for numbers: a feature of categories has no direction."
             )
-        return tuple(int(sign) for sign in signs)
-
-    def _validation_parts(
-        self, k: Indices, random: np.random.RandomState
-    ) -> list[NDArray[np.bool_]]:
-        """Rows (n,) to hold out, the same share of each class: once, in folds, or not at all."""
-        if self.form_ == "posteriors" and self.early_stopping_rounds is None:
-            return []  # there is nothing to find out
-        n, few = len(k), int(np.bincount(k).min())
-        share = self.validation
-        if isinstance(share, str):  # "auto"
-            share = FOLDS if n < MANY else SHARE
-        n_folds = int(share) if share >= 2 else 1
-        if few < max(2, n_folds):
-            return []  # all rows are needed to learn from
-        place = np.empty(n)  # of a row among those of its class, as a share
-        for label in range(int(k.max()) + 1):
-            rows = random.permutation(np.flatnonzero(k == label))
-            place[rows] = (np.arange(len(rows)) + random.uniform()) % len(rows) / len(rows)
-        if n_folds == 1:
-            return [place < max(float(share), 1 / few)]
-        return [np.floor(place * n_folds) == fold for fold in range(n_folds)]
+        return tuple(signs)
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         order = self.class_order
@@ -454,13 +413,15 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     @available_if(lambda model: getattr(model, "form_", model.boundaries) != "posteriors")
     def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary, as of the other learners; not of posteriors."""
         return self.boundaries_of(self._scores(X))
 
     @available_if(_has_proba)
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of every class.
 
-        It exists for posteriors, for two classes, and with ``reject_cost=None``.
+        It exists for posteriors, for two classes, and with ``reject_cost=None``.  A row that
+        cannot be judged is refused, as by :meth:`predict_forced`.
 
         Parameters
         ----------
@@ -471,10 +432,9 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         p : ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        check_is_fitted(self)
-        if self.form_ != "posteriors":
-            return super().predict_proba(X)
-        return self.posteriors_of(self._scores(X))
+        f = self._scores(X)
+        refuse_unknown(np.isnan(f))
+        return self.posteriors_of(f)
 
     @available_if(lambda model: getattr(model, "form_", model.boundaries) == "posteriors")
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
@@ -487,17 +447,19 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             yield self.posteriors_of(f)
 
     def judge(self, X: Any) -> Judgement:
-        check_is_fitted(self)
+        f = self._scores(X)
         if self.form_ != "posteriors":
-            return super().judge(X)
-        found = judge_posteriors(
-            self.posteriors_of(self._scores(X)), self.prices_, rejects=self._rejects
-        )
+            scores = self.boundaries_of(f)
+            return judge_boundaries(scores, scores, self._odds_offsets, rejects=self._rejects)
+        found = judge_posteriors(self.posteriors_of(f), self.prices_, rejects=self._rejects)
         return found if self.decides_by_posteriors else found._replace(worth=None)
 
-    def _decide(self, X: Any) -> Indices:
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         check_is_fitted(self)
-        return self.judge(X).decision if self.form_ == "posteriors" else super()._decide(X)
+        if self._loss is None:
+            return super()._mean_cost(X, y, sample_weight)
+        counts = count_boundaries(self.boundary_scores(X), rejects=self._rejects)
+        return mean_loss(self._loss, self.classes_, counts, y, sample_weight)
 
     @property
     def decides_by_posteriors(self) -> bool:
@@ -524,44 +486,48 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     # ---- thresholds and prices ------------------------------------------------------------
 
-    def _set_thresholds(self) -> None:
-        """Find the best thresholds on the held-out rows, for the present costs."""
-        self.offsets_ = np.empty(0)
-        if self.form_ != "posteriors":
-            labels, costs = self._set_classes(self.classes_)
-            b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
-            # Sorting thresholds on one score changes no count.
-            self.offsets_ = -np.sort(-b) if self.form_ == "parallel" else b
-
-    def _check_moves(self, reject_cost: float | None) -> None:
-        if self.form_ == "posteriors":
-            return
-        if reject_cost is None:
+    def at(
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
+    ) -> Self:
+        check_is_fitted(self)
+        if self.form_ != "posteriors" and reject_cost is None:
             raise ValueError(
                 f"boundaries of the form {self.form_!r} take other reject costs only; for prices "
                 "use boundaries='posteriors'."
             )
         if self._loss is not None:
             raise ValueError("the model was fitted for a loss_matrix, which has no reject cost.")
+        model = super().at(reject_cost, cost_of, prices=prices)
+        model._set_thresholds()
+        return model
 
-    def _set_prices(self, classes: NDArray[Any], ordered: bool, prices: Any = None) -> None:
-        super()._set_prices(classes, ordered, prices)
-        self._set_thresholds()
+    def _set_boundaries(self) -> tuple[Floats, Floats]:
+        """Store what the present costs say of the boundaries; replica labels and costs (K, Q)."""
+        classes, self._loss = self.classes_, None
+        self._odds_offsets: Any = None
+        if self.form_ == "posteriors":
+            return boundary_tables(classes, None, None, None)
+        labels, costs = boundary_tables(classes, self.reject_cost, self.s, self.loss_matrix)
+        self._set_labels(classes, rejects=costs.shape[1] >= len(classes))
+        self._loss, self._odds_offsets = loss_as_fitted(self.loss_matrix), odds_offsets(costs)
+        return labels, costs
 
-    @property
-    def _highest_reject_cost(self) -> float:
-        return 1.0 - 1.0 / len(self.classes_) if self.form_ == "posteriors" else 0.5
+    def _set_thresholds(self) -> None:
+        """Find the best thresholds on the held-out rows, for the present costs."""
+        labels, costs = self._set_boundaries()
+        self.offsets_ = np.empty(0)
+        if self.form_ != "posteriors":
+            b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
+            # Sorting thresholds on one score changes no count.
+            self.offsets_ = -np.sort(-b) if self.form_ == "parallel" else b
+
+    def _operating_point(self) -> dict[str, Any]:
+        return super()._operating_point() if self._loss is None else {"loss_matrix": self._loss}
 
     # ---- input and scores -----------------------------------------------------------------
 
     def _n_threads(self) -> int:
         return int(_openmp_effective_n_threads(self.n_jobs))
-
-    def _set_categories(self, categories: Categories | None) -> None:
-        """Store the categories of each column, and their numbers: 0 where there are none."""
-        self._categories = categories
-        sizes = [0 if one is None else len(one) for one in categories or ()]
-        self._n_categories = None if categories is None else np.array(sizes, dtype=np.int64)
 
     def _check_input(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array in C order or CSR; a frame with categories as their codes."""
@@ -576,7 +542,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             X = as_pandas(X)
         categories = categories_of(X) if reset else known
         if reset:
-            self._set_categories(categories)
+            self._categories = categories
             self._zeros_missing = issparse(X)
         if categories is not None:
             if not is_frame(X):
@@ -621,6 +587,9 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     def posteriors_of(self, scores: Floats) -> Floats:
         """Posteriors (n, n_classes), from the sums of the trees (n, n_scores)."""
+        if self.form_ != "posteriors":
+            odds = self.boundaries_of(scores) - self._odds_offsets
+            return boundary_posteriors(odds, rejects=self._rejects)
         if scores.shape[1] > 1:
             return np.asarray(softmax(scores, axis=1))
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
@@ -655,6 +624,53 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         return str(graph.falling(f, self._n_boundaries))
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
+        K = len(self.classes_)
         if self.form_ != "posteriors":
-            return super()._posteriors_to_onnx(graph, X)
-        return str(graph.from_logits(self._scores_to_onnx(graph, X), len(self.classes_)))
+            odds = graph.add("Sub", graph.apply(self, X), self._odds_offsets[None, :])
+            return boundary_posteriors_to_onnx(graph, odds, K, rejects=self._rejects)
+        return str(graph.from_logits(self._scores_to_onnx(graph, X), K))
+
+
+def _boost(model: Any) -> None:
+    """The trees split by the features and add to the scores that there are."""
+    replicas, posteriors = model.form_ == "replicas", model.form_ == "posteriors"
+    K, S = len(model.classes_), len(model.intercepts_)
+    right = (model._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
+    if not posteriors:
+        check_loss(model)
+    require(right == S, model, "its intercepts are not those of its scores")
+    Q, p = 0 if posteriors else model._n_boundaries, model.n_features_in_ + replicas
+    require(len(model.offsets_) == Q, model, "its offsets are not those of its boundaries")
+    require(model.trees_.n_features == p, model, "its trees have other features")
+    targets = model.trees_.target < (1 if replicas else S)
+    require(targets.all(), model, "a tree adds to a score that it does not have")
+    split = model.trees_.feature >= 0
+    by_code, columns = model.trees_.category[split] >= 0, model.trees_.feature[split]
+    coded = np.zeros(by_code.shape, dtype=bool)
+    if model._categories is not None:
+        coded = np.array([one is not None for one in [*model._categories, None]])[columns]
+    require((by_code == coded).all(), model, "a number is split as a category, or the other way")
+    require(model._held_out.shape == model._mass.shape[:2], model, "its held-out scores disagree")
+
+
+declare(
+    RejoBoost,
+    {
+        "_loss": LOSS_STATE,
+        "_odds_offsets": OFFSETS,
+        "form_": one_of(*FORMS),
+        "trees_": part(BoostedTrees),
+        "intercepts_": floats("S"),
+        "offsets_": either(floats("Q"), floats(0)),
+        "_held_out": floats("S", None),
+        "_mass": floats("S", None, "K", low=0.0),
+        "_categories": maybe(
+            each(maybe(either(texts(), floats(None), indices(None, low=-(1 << 63)))), "p")
+        ),
+        "_zeros_missing": flag(),
+        "_saw_gaps": flag(),
+    },
+    _boost,
+    lengths=n_boundaries,
+    saved=True,
+)

@@ -4,9 +4,10 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from numbers import Integral
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,17 +15,14 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo._frames import naming_words
 from rejo._sparse import check_sparse, summed
+from rejo._state import declare, floats, is_sorted, maybe, require
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import RejectClassifier
+from rejo.estimators.base import RejectClassifier, check_reject_cost
 from rejo.estimators.classes import (
     Targets,
     check_sample_weight,
@@ -90,12 +88,7 @@ class BoundaryClassifier(RejectClassifier):
         check_is_fitted(self)
         if self._loss is None:
             return super()._mean_cost(X, y, sample_weight)
-        counts = self._counts(X)
-        check_consistent_length(counts, y)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(counts))
-        return float(
-            np.average(self._loss[class_indices(y, self.classes_), counts], weights=weight)
-        )
+        return mean_loss(self._loss, self.classes_, self._counts(X), y, sample_weight)
 
     def _check_parameters(self) -> None:
         """``_validate_params``, but remember what was found valid.
@@ -105,9 +98,8 @@ class BoundaryClassifier(RejectClassifier):
         """
         if get_config()["skip_parameter_validation"]:
             return
-        values = tuple(getattr(self, name) for name in self._parameter_constraints)
         try:
-            _check_values(type(self), *values)
+            _check_values(type(self), *_parameters(type(self))(self))
         except TypeError:  # an array or a dict has no hash
             self._validate_params()
 
@@ -156,23 +148,14 @@ class BoundaryClassifier(RejectClassifier):
         A model that continues gives its number of boundaries: another one is refused, and
         the model stays as it is.
         """
-        K = len(classes)
-        if self.loss_matrix is None:
-            labels, costs = replica_tables(K, self.reject_cost, self.s)
-        else:
-            costs = costs_from_loss(self.loss_matrix)
-            labels = replica_labels(K, reject=costs.shape[1] > K - 1)
-            if len(costs) != K:
-                raise ValueError(
-                    f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
-                )
+        labels, costs = boundary_tables(classes, self.reject_cost, self.s, self.loss_matrix)
         if n_boundaries not in (None, costs.shape[1]):
             raise ValueError(
                 f"the model has {n_boundaries} boundaries, but reject_cost={self.reject_cost!r} or "
                 f"loss_matrix now needs {costs.shape[1]}: with and without rejection are "
                 "different models. Set warm_start=False and fit again."
             )
-        self._set_labels(classes, rejects=costs.shape[1] > K - 1)
+        self._set_labels(classes, rejects=costs.shape[1] >= len(classes))
         self._loss = loss_as_fitted(self.loss_matrix)
         return labels, costs
 
@@ -313,6 +296,13 @@ def loss_as_fitted(loss_matrix: Any) -> Floats | None:
     return None if loss_matrix is None else np.array(loss_matrix, dtype=np.float64)
 
 
+def mean_loss(loss: Floats, classes: Any, counts: Indices, y: Any, sample_weight: Any) -> float:
+    """Mean entry of a loss matrix (K, Q + 1), by the boundaries (n,) below each point."""
+    check_consistent_length(counts, y)
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(counts))
+    return float(np.average(loss[class_indices(y, classes), counts], weights=weight))
+
+
 def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
     """Decide each point from its scores (..., n_boundaries), with or without reject regions.
 
@@ -352,6 +342,21 @@ def middle_scores(scores: Floats, *, rejects: bool) -> Floats:
     return scores[..., 0::2] + scores[..., 1::2] if rejects else scores
 
 
+def boundary_tables(
+    classes: NDArray[Any], reject_cost: float | None, s: int | None, loss_matrix: Any
+) -> tuple[Floats, Floats]:
+    """Replica labels and costs (K, Q), by a reject cost or a loss matrix."""
+    K = len(classes)
+    if loss_matrix is None:
+        return replica_tables(K, reject_cost, s)
+    costs = costs_from_loss(loss_matrix)
+    if len(costs) != K:
+        raise ValueError(
+            f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
+        )
+    return replica_labels(K, reject=costs.shape[1] >= K), costs
+
+
 @lru_cache(maxsize=512)
 def replica_tables(
     n_classes: int, reject_cost: float | None, s: int | None
@@ -363,8 +368,42 @@ def replica_tables(
     return labels, costs
 
 
+@cache
+def _parameters(estimator: Any) -> Any:
+    """Getter of all parameters of a class, as a tuple."""
+    return attrgetter(*estimator._parameter_constraints)
+
+
 @lru_cache(maxsize=512, typed=True)
 def _check_values(estimator: Any, *values: Any) -> None:
     constraints = estimator._parameter_constraints
     params = dict(zip(constraints, values, strict=True))
     validate_parameter_constraints(constraints, params, caller_name=estimator.__name__)
+
+
+LOSS_STATE = maybe(floats("K", None, low=0.0))
+
+
+def check_loss(model: Any) -> None:
+    """Refuse a reject cost, or a loss matrix, that boundaries cannot have."""
+    check_reject_cost(model)
+    fine = model._loss is None or model._loss.shape[1] == model._n_boundaries + 1
+    require(fine, model, "the loss matrix and classes_ do not agree")
+
+
+def n_boundaries(model: Any) -> dict[str, int]:
+    """The length that shapes of fitted attributes call Q."""
+    return {"Q": model._n_boundaries}
+
+
+def _parallel_boundaries(model: Any) -> None:
+    require(is_sorted(model.thresholds_), model, "thresholds_ are not in rising order")
+
+
+declare(
+    BoundaryClassifier,
+    {"_loss": LOSS_STATE},
+    check_loss,
+    lengths=n_boundaries,
+)
+declare(ParallelBoundaries, {"thresholds_": floats("Q")}, _parallel_boundaries)

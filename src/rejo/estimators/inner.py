@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from rejo._frames import is_arrow, is_polars, naming_words
 from rejo._sparse import check_sparse, summed
+from rejo._state import FEATURES, declare, optional, require
 from rejo._typing import Floats
-from rejo.estimators.base import LEAST_PROBABILITY
+from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier
 from rejo.estimators.pipelines import check_not_frozen, final_classifier, routed_weights
 from rejo.tables import as_pandas
 
@@ -294,7 +295,10 @@ def constrain(estimator: Any, X: Any, n_marks: int) -> None:
     given = next((name for name in CONSTRAINTS if parameters.get(name) is not None), None)
     kind = library_of(estimator)
     usual = "monotonic_cst" if kind == "sklearn" else "monotone_constraints"
-    signs = _signs(parameters[given], given, X) if given else [0] * X.shape[1]
+    signs = [0] * X.shape[1]
+    if given:
+        columns = list(X.columns) if is_frame(X) else []
+        signs = signs_of(given, parameters[given], columns, X.shape[1])
     signs += [-1] * n_marks
     value: Any = "(" + ",".join(map(str, signs)) + ")" if kind == "xgboost" else signs
     estimator.set_params(**{given or usual: value})
@@ -421,22 +425,60 @@ def _takes_validation_rows(estimator: Any) -> bool:
     return library_of(estimator) != "sklearn"
 
 
-def _signs(given: Any, name: str, X: Any) -> list[int]:
-    """Constraints of a user, a sign for each feature."""
+def signs_of(name: str, given: Any, columns: list[Any], n_features: int) -> list[int]:
+    """Constraints of a user, by name or in the order of the columns: a sign for each feature."""
+    signs = given
     if isinstance(given, dict):
-        named = is_frame(X) and all(isinstance(column, str) for column in X.columns)
-        if not (named and set(given) <= set(X.columns)):
+        if unknown := [key for key in given if key not in columns]:
             raise ValueError(
-                f"{name}={given!r} names features that X does not have: pass X as a DataFrame with "
-                "these columns, or the constraints as a list."
+                f"{name} names {unknown[0]!r}, which is not a feature of X: pass X as a DataFrame "
+                "with this column, or the constraints as a list."
             )
-        return [int(given.get(column, 0)) for column in X.columns]
-    if isinstance(given, str):
-        given = given.strip("()[] ").split(",")
-    signs = [int(sign) for sign in given]
-    if len(signs) != X.shape[1]:
+        signs = [given.get(column, 0) for column in columns]
+    elif isinstance(given, str):
+        signs = [int(sign) for sign in given.strip("()[] ").split(",")]
+    signs = list(signs)
+    if len(signs) != n_features or not set(signs) <= {-1, 0, 1}:
         raise ValueError(
-            f"{name} has {len(signs)} entries, but X has {X.shape[1]} features; constraints on the "
-            "extension features are added automatically."
+            f"{name} must be -1, 0 or 1 for each of the {n_features} features; got {given!r:.80}."
         )
-    return signs
+    return [int(sign) for sign in signs]
+
+
+def check_member(
+    owner: Any, member: Any, classes: NDArray[Any], n_features: int | None, *methods: str
+) -> None:
+    """Refuse a part that is no fitted classifier with one of the methods."""
+    name = type(final_classifier(member)).__name__
+    fine = isinstance(member, BaseEstimator) and is_classifier(member)
+    ends = member, final_classifier(member)  # a pipeline has no boundary_scores
+    fine = fine and any(hasattr(end, method) for end in ends for method in methods)
+    require(fine, owner, f"a {name} stands where a classifier is expected")
+    check_is_fitted(member)
+    known = np.asarray(member.classes_).tolist()
+    fine = sorted(known, key=str) == sorted(classes.tolist(), key=str)
+    require(fine, owner, f"its {name} has other classes")
+    fine = None in (n_features, width := getattr(member, "n_features_in_", None))
+    require(fine or width == n_features, owner, f"its {name} has other features")
+
+
+def check_answering(owner: Any, model: Any, *, may_never_reject: bool = False) -> None:
+    """Refuse a model that answers for its owner with other labels."""
+    last = final_classifier(model)
+    name = type(last).__name__
+    require(isinstance(last, RejectClassifier), owner, f"its {name} has no reject option")
+    check_is_fitted(last)
+    ours, theirs = owner.reject_label_, last.reject_label_
+    same = np.array_equal(last.classes_, owner.classes_)
+    same = same and (
+        ours == theirs
+        or (ours != ours and theirs != theirs)  # or both are NaN
+        or (may_never_reject and theirs is None)
+    )
+    require(same, owner, f"its {name} has other classes")
+    widths = {getattr(one, "n_features_in_", None) for one in (owner, model)}
+    require(len(widths - {None}) <= 1, owner, f"its {name} has other features")
+
+
+# What a pipeline takes may have no number of features.
+declare(WrapsClassifier, {"n_features_in_": optional(FEATURES)})

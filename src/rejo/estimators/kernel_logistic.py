@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from rejo._state import count, declare, figure, indices, require
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.kernel_machine import KernelMachine, Training
 from rejo.estimators.parameters import FiniteInterval
@@ -141,3 +142,21 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         return self._scores_to_onnx(graph, X)
+
+
+def _kernel_logistic(model: Any) -> None:
+    fine = model.kernel == "linear" or len(model.pivots_) == len(model._coef)
+    require(fine, model, "its pivots and coefficients do not agree in number")
+
+
+declare(
+    RejoKernelLogistic,
+    {
+        "pivots_": indices(None),
+        "objective_": figure(),
+        "duality_gap_": figure(),
+        "n_iter_": count(),
+    },
+    _kernel_logistic,
+    saved=True,
+)

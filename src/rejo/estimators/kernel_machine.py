@@ -14,6 +14,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._sparse import check_sparse
+from rejo._state import (
+    LARGEST,
+    count,
+    declare,
+    either,
+    figure,
+    floats,
+    indices,
+    maybe,
+    number,
+    require,
+    sparse_rows,
+)
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
@@ -124,34 +137,43 @@ class KernelMachine(ParallelBoundaries):
     def _set_solution(self, training: Training, solution: KernelSolution) -> None:
         """Store the support vectors, the function they carry, and how good it is."""
         points, _, _, targets = training
-        B = solution.u.sum(axis=1)
-        support = np.flatnonzero(B)
+        support, coef = solution.basis, solution.coef
+        if solution.by_pivots:
+            B = solution.u.sum(axis=1)
+            support = np.flatnonzero(B)
+            coef = B[support]
         self.support_ = support if targets.rows is None else targets.rows[support]
         precomputed = self.kernel == "precomputed"
         self.support_vectors_ = np.empty((0, 0)) if precomputed else points[support]
         self.n_support_ = np.bincount(targets.indices[support], minlength=len(targets.classes))
-        self.dual_coef_ = B[None, support]
+        self.dual_coef_ = coef[None]
         self.objective_ = solution.objective
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
         if self.kernel == "linear":
             self._set_function(training, None, np.ravel(np.asarray(solution.weights)))
             return
-        # By as few points as the solver could find.
-        self._set_function(training, solution.basis, solution.coef)
-        if not precomputed and np.array_equal(solution.basis, support):
-            self._basis: Any = self.support_vectors_  # once in memory, and in a file
+        # By as few points as the solver could find; support vectors once in memory, and in a file.
+        basis = None if solution.by_pivots or precomputed else self.support_vectors_
+        self._set_function(training, solution.basis, solution.coef, basis)
 
-    def _set_function(self, training: Training, basis: Any, coef: Floats) -> None:
-        """Store ``g = sum_j coef_j k(x_j, .)`` by rows ``basis``; linear: by its weights."""
+    def _set_function(
+        self, training: Training, rows: Any, coef: Floats, points: Any = None
+    ) -> None:
+        """Store ``g = sum_j coef_j k(x_j, .)`` by its rows, or points; linear: by its weights."""
         self._gamma = training.kernel.gamma
         self._coef = coef
-        self._basis = None
+        self._basis = points
         if self.kernel == "precomputed":
-            rows = training.targets.rows
-            self._basis = basis if rows is None else rows[basis]
-        elif self.kernel != "linear":
-            self._basis = training.points[basis]
+            kept = training.targets.rows
+            self._basis = rows if kept is None else kept[rows]
+        elif self.kernel != "linear" and points is None:
+            self._basis = training.points[rows]
+
+    @property
+    def _n_threads(self) -> int:
+        """Threads for kernel values."""
+        return 1
 
     def _function(self, X: Any) -> Floats:
         X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
@@ -165,7 +187,7 @@ class KernelMachine(ParallelBoundaries):
             return X[:, self._basis] @ self._coef
         if not callable(self.kernel):
             kernel = Kernel(self.kernel, self._gamma, int(self.degree), float(self.coef0))
-            return evaluate(X, self._basis, self._coef, kernel)
+            return evaluate(X, self._basis, self._coef, kernel, self._n_threads)
         g, step = np.empty(X.shape[0]), 1 + CHUNK // (1 + len(self._coef))
         for start in range(0, len(g), step):
             rows = X[start : start + step]
@@ -308,3 +330,54 @@ def _warn_if_blind(gamma: str, value: float, X: Any) -> None:
 
 def _probe_rows(n: int) -> NDArray[np.intp]:
     return PROBES * (n - 1) // (len(PROBES) - 1)
+
+
+def _kernel_machine(model: Any) -> None:
+    """The kernel has a name, suits the points that carry its function, and cannot overflow."""
+    require(isinstance(model.kernel, str), model, "the kernel is not one of rejo's own")
+    require(abs(model.coef0) <= LARGEST, model, "coef0 is too large")
+    n_axes = {"linear": None, "precomputed": 1}.get(str(model.kernel), 2)
+    found = None if model._basis is None else model._basis.ndim
+    require(found == n_axes, model, "the points that carry its function are malformed")
+    n = model._n_weights if model.kernel == "linear" else len(model._coef)
+    require(len(model._coef) == n, model, "coefficients and features do not agree in number")
+    if model.kernel == "poly":
+        rows = model._basis.data if issparse(model._basis) else model._basis
+        most = np.abs(rows).max(initial=0.0) ** 2 * model.n_features_in_
+        with np.errstate(over="ignore"):
+            top = np.float64(model._gamma * most + abs(model.coef0)) ** int(model.degree)
+        # Else points like these would have infinite scores of both signs.
+        require(np.isfinite(top), model, "its kernel overflows")
+
+
+def check_support(model: Any) -> None:
+    """Refuse support vectors that do not agree with the kernel and their numbers."""
+    none = model.support_vectors_.shape == (0, 0)
+    require(none == (model.kernel == "precomputed"), model, "its support vectors are malformed")
+    n = model.n_support_.sum()
+    require(n == len(model.support_), model, "its numbers of support vectors do not agree")
+
+
+SUPPORT_STATE = {  # what `_set_solution` sets
+    "support_": indices("n"),
+    "support_vectors_": either(floats("n", "p"), sparse_rows("n", "p"), floats(0, 0)),
+    "n_support_": indices("K"),
+    "dual_coef_": floats(1, "n"),
+    "objective_": figure(),
+    "duality_gap_": figure(),
+    "n_iter_": count(),
+}
+
+
+# The kernels take as many rows as there are coefficients, as many columns as X has, and the
+# indices of sparse rows as they are.  With kernel="precomputed", rows are columns of X.
+declare(
+    KernelMachine,
+    {
+        "_gamma": number(low=SMALLEST_GAMMA, high=LARGEST_GAMMA),
+        "_coef": floats("m"),
+        "_basis": maybe(either(floats("m", "p"), sparse_rows("m", "p"), indices("m", below="p"))),
+    },
+    _kernel_machine,
+    training_rows=("support_vectors_", "_basis"),
+)

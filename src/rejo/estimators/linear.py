@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from rejo._state import count, declare, figure, floats, optional, part, require
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets, class_factors
@@ -212,3 +213,33 @@ class RejoLinear(PosteriorsMixin, PathMixin):
     def _to_onnx(self, graph: Any, X: str) -> str:
         g = graph.add("MatMul", X, self.coef_.T)
         return str(graph.add("Sub", g, self.thresholds_[None, :]))
+
+
+def _linear(model: Any) -> None:
+    stream = getattr(model, "_stream", None)
+    known = hasattr(model, "_n_fitted") or stream is not None
+    require(known, model, "it does not know how many cases it has seen")
+    n = model.n_features_in_ + len(model.thresholds_)
+    require(stream is None or len(stream.x) == n, model, "its stream is malformed")
+
+
+def _restore_linear(model: Any) -> None:
+    if hasattr(model, "_stream") and not hasattr(model, "_rng"):
+        model._rng = check_random_state(model.random_state)
+
+
+declare(
+    RejoLinear,
+    {
+        "coef_": floats(1, "p"),
+        "n_iter_": count(0, 1 << 53),
+        "objective_": optional(figure()),
+        "optimality_gap_": optional(figure()),
+        "_n_fitted": optional(count(1, 1 << 53)),
+        "_stream": optional(part(linear.Stream)),
+        "_rng": optional(part(np.random.RandomState)),
+    },
+    _linear,
+    restore_state=_restore_linear,
+    saved=True,
+)

@@ -1,4 +1,4 @@
-"""Tables as trees see them: numbers, codes of categories, and what is missing."""
+"""Tables as trees see them: numbers, codes of categories, and what is missing; and their growth."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rejo._typing import Floats, Indices
-from rejo.estimators.growing import Block, as_dense
+from rejo.estimators.growing import (
+    Block,
+    Grower,
+    Growth,
+    Plan,
+    RowScores,
+    as_dense,
+    joined,
+    no_scores,
+)
 from rejo.estimators.inner import is_frame
 
 BLOCK = 1 << 22  # numbers of a block, at most
@@ -94,6 +103,61 @@ def blocks_of(X: Any, k: Indices, v: Floats | None, rows: Indices | None = None)
         else:
             x = x if x.dtype == np.float32 else in_single_precision(x)
         yield Block(x, k[part], None if v is None else v[part])
+
+
+def grow_table(
+    plan: Plan,
+    X: Any,
+    k: Indices,
+    v: Floats | None,
+    parts: list[NDArray[np.bool_]],
+    n_threads: int,
+) -> tuple[Plan, Growth, RowScores]:
+    """Grow on a matrix in memory, by rows that are held out: a part, or each part in turn.
+
+    After several parts, all rows grow the mean number of rounds.  Returned are also the scores of
+    rows that growth has not seen, which set the thresholds.
+    """
+
+    def grow(plan: Plan, held_out: Any = None) -> tuple[Growth, RowScores]:
+        train = rest = None
+        if held_out is not None:
+            train, rest = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        none: Any = []
+        grower = Grower(
+            plan,
+            lambda: blocks_of(X, k, v, train),
+            lambda: none if rest is None else blocks_of(X, k, v, rest),
+            n_threads,
+        )
+        stage = grower.grow()
+        posteriors = plan.form == "posteriors"  # which have no thresholds
+        return stage, no_scores(plan) if posteriors else grower.held_out_scores(stage)
+
+    found = [grow(plan, part) for part in parts]
+    if len(found) == 1:
+        return plan, *found[0]
+    rounds = [stage.n_rounds for stage, _ in found] or [plan.max_rounds]
+    whole = plan._replace(max_rounds=round(np.mean(rounds)), patience=None)
+    stage, seen = grow(whole)
+    return whole, stage, joined([rows for _, rows in found]) if found else seen
+
+
+def held_out_parts(
+    k: Indices, share: float, random: np.random.RandomState
+) -> list[NDArray[np.bool_]]:
+    """Rows (n,) to hold out, the same share of each class: once, in folds from 2, or not at all."""
+    n, few = len(k), int(np.bincount(k).min())
+    n_folds = int(share) if share >= 2 else 1
+    if few < max(2, n_folds):
+        return []  # all rows are needed to learn from
+    place = np.empty(n)  # of a row among those of its class, as a share
+    for label in range(int(k.max()) + 1):
+        rows = random.permutation(np.flatnonzero(k == label))
+        place[rows] = (np.arange(len(rows)) + random.uniform()) % len(rows) / len(rows)
+    if n_folds == 1:
+        return [place < max(share, 1 / few)]
+    return [np.floor(place * n_folds) == fold for fold in range(n_folds)]
 
 
 def has_gaps(X: Any) -> bool:

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from rejo._state import count, declare, each, figure, floats, maybe, optional, part, require
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
@@ -119,10 +120,6 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     --------
     RejoKernelLogistic : The same loss with a kernel: one minimum, no random start.
     ReplicationClassifier : Another network that takes sample weights, such as your own.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -393,3 +390,48 @@ def _split(k: Indices, share: float, rng: np.random.RandomState) -> tuple[Indice
             "early_stopping=False."
         ) from None
     return train, test
+
+
+MOST_UNITS = 1 << 14  # of a layer: a prediction holds them for 2048 points
+
+
+def _mlp(model: Any) -> None:
+    """The layers are those of ``hidden_layer_sizes`` and fit to each other."""
+    units = (model.n_features_in_, *layer_sizes(model.hidden_layer_sizes), 1)
+    require(max(units[1:]) <= MOST_UNITS, model, f"a layer has more than {MOST_UNITS} units")
+    shapes = [W.shape for W in model.coefs_]
+    same = shapes == [*pairwise(units)] and model.n_layers_ == len(units)
+    require(same, model, "its layers and hidden_layer_sizes do not agree")
+    lengths = [len(c) for c in model.intercepts_]
+    same = lengths == [*units[1:-1], len(model.thresholds_)]
+    same = same and np.array_equal(model.intercepts_[-1], -model.thresholds_)
+    require(same, model, "its intercepts and layers do not agree")
+    n = sum(W.size for W in model.coefs_) + sum(lengths)
+    moments = model._moments
+    require(moments is None or len(moments.first) == n, model, "its moments are malformed")
+
+
+def _restore_mlp(model: Any) -> None:
+    model._theta = np.concatenate([*map(np.ravel, model.coefs_), *model.intercepts_])
+    if not hasattr(model, "_rng"):
+        model._rng = check_random_state(model.random_state)
+
+
+declare(
+    RejoMLP,
+    {
+        "coefs_": each(floats(None, None)),
+        "intercepts_": each(floats(None)),
+        "n_layers_": count(2),
+        "objective_": figure(),
+        "loss_curve_": each(figure()),
+        "best_loss_": figure(),
+        "validation_curve_": each(figure()),
+        "n_iter_": count(),
+        "_moments": maybe(part(Moments)),
+        "_rng": optional(part(np.random.RandomState)),
+    },
+    _mlp,
+    restore_state=_restore_mlp,
+    saved=True,
+)

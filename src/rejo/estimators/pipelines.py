@@ -33,8 +33,7 @@ def review(
 ) -> Any:
     """Return all decisions of a fitted model, and the order in which to review the others.
 
-    It is ``model.review(X)``, but the model may also be a pipeline, or a search such as
-    ``GridSearchCV``, which has no such method.
+    ``model.review(X)`` is the same, of a classifier that is not in a pipeline or a search.
 
     Parameters
     ----------
@@ -42,13 +41,35 @@ def review(
         Fitted, with a classifier with a reject option at its end.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         Cases, as the model takes them.
-    group, why, background, audit, random_state
-        As in :meth:`~rejo.estimators.RejectClassifier.review`.
+    group : array-like of shape (n_samples,), default=None
+        Group of each case, for a model that was fitted with groups to promise by.
+    why : int, default=None
+        Name this many features, at most, that pull an ambiguous case to either side.
+    background : array-like, default=None
+        Training cases to compare with, for ``why``; see :func:`rejo.why`.
+    audit : float, default=None
+        Also send this share of the cases that would be decided to review, drawn at random by
+        ``random_state``, in order to watch the error rate; their reason is "policy".
+    random_state : int, RandomState or None, default=None
 
     Returns
     -------
     frame : DataFrame
-        As :meth:`~rejo.estimators.RejectClassifier.review`.
+        One row for each row of ``X``, of the kind that ``X`` is, else of pandas.
+
+        - ``decision``: as ``predict``;
+        - ``reason``: why a case is rejected: "ambiguous", between ``lower`` and ``upper``;
+          "novel", unlike the training cases; or "policy", by a rule or for an audit;
+        - ``forced``: as ``predict_forced``;
+        - ``chance_wrong``: probability that ``forced`` is wrong, if there are posteriors;
+        - ``lower``, ``upper``: the two classes on the sides of the nearest boundary; by
+          posteriors, the two likeliest;
+        - ``distance``: how far, in units of the score, the nearest boundary is;
+        - ``worth``: what a review is expected to save, in the unit of the prices, if the
+          classifier decides by posteriors;
+        - ``rank``: 1 for the rejected case most worth a review, and so on;
+        - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``, if asked
+          for, for ambiguous cases.
 
     See Also
     --------
@@ -75,7 +96,12 @@ def review(
     """
     classifier, seen = _rejecting_step(model, X)
     judgement = audited(judged(classifier, seen, group), audit, random_state)
-    return review_frame(classifier, model, X, judgement, why, background)
+    frame = review_frame(classifier, X, judgement)
+    if not why:
+        return frame
+    from rejo.explain import add_why  # a room above this one, for this alone
+
+    return add_why(frame, model, X, judgement, why, background)
 
 
 def queue(
@@ -107,7 +133,7 @@ def queue(
     >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
     >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
     >>> model = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"]).fit(X, y)
-    >>> rejo.queue(model, [[1.0], [2.9], [2.6], [2.7], [5.0]], 2)[["forced", "rank"]]
+    >>> rejo.queue(model, [[1.0], [2.85], [2.5], [2.7], [5.0]], 2)[["forced", "rank"]]
       forced  rank
     3   good     1
     1    bad     2

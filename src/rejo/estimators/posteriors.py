@@ -11,11 +11,12 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from rejo._state import declare, floats, maybe, optional
 from rejo._typing import Floats, Indices
-from rejo.decisions import decide, expected_costs
+from rejo.decisions import decide
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
 from rejo.estimators.classes import check_sample_weight, labels_like
-from rejo.estimators.reviews import Judgement
+from rejo.estimators.reviews import Judgement, refuse_unknown
 
 LARGEST_LOGIT = 700.0  # exp of it is finite
 
@@ -27,11 +28,13 @@ def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judg
     ``distance`` its size, and ``sureness`` falls as ``worth`` rises.  Without rejection, every
     point gets the cheapest class, and ``distance`` is how much more the second cheapest costs.
     """
+    if not rejects:
+        refuse_unknown(np.isnan(p))
     found = decide(p, prices)
     most = prices[:, :-1].max() - min(prices[:, -1].min(), 0.0)  # that a review can be worth
     distance = np.abs(found.worth)
     if not rejects:
-        best, second = np.partition(expected_costs(p, prices)[:, :-1], 1, axis=1)[:, :2].T
+        best, second = np.partition((p @ prices)[:, :-1], 1, axis=1)[:, :2].T
         distance = second - best
     return Judgement(
         decision=found.decision if rejects else found.forced,
@@ -105,17 +108,15 @@ class PosteriorsMixin(BoundaryClassifier):
             the median of the posterior, which is not always the likeliest class.
         """
         check_is_fitted(self)
+        odds = self._log_odds(X)
+        refuse_unknown(np.isnan(odds))
         offsets: Any = self._odds_offsets
-        return boundary_posteriors(self._log_odds(X) - offsets, rejects=self._rejects)
+        return boundary_posteriors(odds - offsets, rejects=self._rejects)
 
     def judge(self, X: Any) -> Judgement:
         scores = self.boundary_scores(X)
-        found = judge_scores(scores, rejects=self._rejects)
-        if self._odds_offsets is None:
-            return found
-        odds = self._odds_of(scores) - self._odds_offsets
-        p = boundary_posteriors(odds, rejects=self._rejects)
-        return found._replace(chance=chance_wrong(p, found.forced))
+        odds = self._odds_of(scores)
+        return judge_boundaries(scores, odds, self._odds_offsets, rejects=self._rejects)
 
     def _log_odds(self, X: Any) -> Floats:
         """Log-odds (n_samples, n_boundaries) of the costs above and below each boundary."""
@@ -137,29 +138,20 @@ class PosteriorsMixin(BoundaryClassifier):
         return labels, costs
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
-        """The same as :func:`boundary_posteriors`, in an ONNX graph."""
         offsets: Any = self._odds_offsets
-        f = graph.add("Sub", graph.apply(self, X), offsets[None, :])
-        f = graph.add("Clip", f, np.array(-LARGEST_LOGIT), np.array(LARGEST_LOGIT))
-        m = len(self.classes_) - 1
-        if self._rejects:
-            f = graph.add("Reshape", f, np.array([-1, m, 2]))
-            f = graph.add("ReduceMean", f, axes=[2], keepdims=0)
-        if m == 1:
-            return str(graph.two_columns(graph.add("Sigmoid", f)))
-        f = graph.falling(f, m)
-        above = graph.add("Sigmoid", f)
-        below = graph.add("Sigmoid", graph.add("Neg", f))
-        low, high = np.arange(m - 1), np.arange(1, m)
-        pick = partial(graph.add, "Gather", axis=1)
-        gap = graph.add("Exp", graph.add("Sub", pick(f, high), pick(f, low)))
-        middle = graph.add("Mul", pick(above, low), pick(below, high))
-        middle = graph.add("Mul", middle, graph.add("Sub", np.array(1.0), gap))
-        p = graph.add(
-            "Concat", pick(below, np.array([0])), middle, pick(above, np.array([m - 1])), axis=1
-        )
-        total = graph.add("ReduceSum", p, np.array([1]), keepdims=1)
-        return str(graph.add("Div", p, total))
+        odds = graph.add("Sub", graph.apply(self, X), offsets[None, :])
+        return boundary_posteriors_to_onnx(graph, odds, len(self.classes_), rejects=self._rejects)
+
+
+def judge_boundaries(
+    scores: Floats, odds: Floats, offsets: Floats | None, *, rejects: bool
+) -> Judgement:
+    """Judge points by their scores (n, Q); with offsets (Q,) of their log-odds, by chance too."""
+    found = judge_scores(scores, rejects=rejects)
+    if offsets is None:
+        return found
+    p = boundary_posteriors(odds - offsets, rejects=rejects)
+    return found._replace(chance=chance_wrong(p, found.forced))
 
 
 def odds_offsets(costs: ArrayLike) -> Floats | None:
@@ -176,7 +168,7 @@ def odds_offsets(costs: ArrayLike) -> Floats | None:
     j = q // (Q // (K - 1))  # the class just below each boundary
     above, below = costs[j + 1, q], costs[j, q]
     level = np.where(np.arange(K)[:, None] > j, above, below)
-    if not ((level > 0).all() and np.allclose(costs, level, rtol=1e-9, atol=0.0)):
+    if not ((level > 0).all() and (np.abs(costs - level) <= 1e-9 * level).all()):
         return None
     return np.log(above) - np.log(below)
 
@@ -193,3 +185,37 @@ def boundary_posteriors(logits: Floats, *, rejects: bool) -> Floats:
     # expit(f_j) - expit(f_j+1), without the cancellation
     p[:, 1:-1] = expit(f[:, :-1]) * expit(-f[:, 1:]) * -np.expm1(np.diff(f, axis=1))
     return p / p.sum(axis=1, keepdims=True)
+
+
+def boundary_posteriors_to_onnx(graph: Any, odds: str, n_classes: int, *, rejects: bool) -> str:
+    """The same as :func:`boundary_posteriors`, in an ONNX graph."""
+    f = graph.add("Clip", odds, np.array(-LARGEST_LOGIT), np.array(LARGEST_LOGIT))
+    m = n_classes - 1
+    if rejects:
+        f = graph.add("Reshape", f, np.array([-1, m, 2]))
+        f = graph.add("ReduceMean", f, axes=[2], keepdims=0)
+    if m == 1:
+        return str(graph.two_columns(graph.add("Sigmoid", f)))
+    f = graph.falling(f, m)
+    above = graph.add("Sigmoid", f)
+    below = graph.add("Sigmoid", graph.add("Neg", f))
+    low, high = np.arange(m - 1), np.arange(1, m)
+    pick = partial(graph.add, "Gather", axis=1)
+    gap = graph.add("Exp", graph.add("Sub", pick(f, high), pick(f, low)))
+    middle = graph.add("Mul", pick(above, low), pick(below, high))
+    middle = graph.add("Mul", middle, graph.add("Sub", np.array(1.0), gap))
+    p = graph.add(
+        "Concat", pick(below, np.array([0])), middle, pick(above, np.array([m - 1])), axis=1
+    )
+    total = graph.add("ReduceSum", p, np.array([1]), keepdims=1)
+    return str(graph.add("Div", p, total))
+
+
+LARGEST_OFFSET = 1500.0  # the logarithm of the largest number over the smallest
+
+
+OFFSETS = optional(maybe(floats("Q", low=-LARGEST_OFFSET, high=LARGEST_OFFSET)))
+declare(
+    PosteriorsMixin,
+    {"_odds_offsets": OFFSETS},
+)

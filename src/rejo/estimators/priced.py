@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._errors import RejoError
-from rejo._state import is_floats
+from rejo._errors import RejoError, Setting, Text
+from rejo._state import declare, flag, floats, is_floats, require
 from rejo.decisions import uniform_prices
-from rejo.estimators.base import RejectClassifier
+from rejo.estimators.base import RejectClassifier, check_reject_cost
 from rejo.estimators.posteriors import mean_price
-from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
+from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,7 +44,6 @@ class PricedClassifier(RejectClassifier):
         model : the same class
         """
         check_is_fitted(self)
-        self._check_moves(reject_cost)
         if sum(given is not None for given in (reject_cost, cost_of, prices)) != 1:
             raise ValueError("give one of reject_cost and cost_of, or prices.")
         model = copy(self)
@@ -56,9 +55,6 @@ class PricedClassifier(RejectClassifier):
             model.cost_of = self.cost_of  # a clone must be able to fit
         model._set_prices(self.classes_, self._ordered, prices)
         return model
-
-    def _check_moves(self, reject_cost: float | None) -> None:
-        """Refuse other prices if this fit does not serve them."""
 
     def _set_prices(self, classes: NDArray[Any], ordered: bool, prices: Any = None) -> None:
         """Store the classes, whether they have an order, and the prices."""
@@ -78,8 +74,11 @@ class PricedClassifier(RejectClassifier):
             cost = reject_cost_of(prices)
         elif cost is not None and cost > most:
             raise RejoError(
-                f"reject_cost={cost:g} is above {most:.3g}: with {K} classes a guess costs at most "
-                f"1 - 1/{K}, so no point would be rejected",
+                Text(
+                    Setting("reject_cost", cost),
+                    f" is above {most:.3g}: with {K} classes a guess "
+                    f"costs at most 1 - 1/{K}, so no point would be rejected",
+                ),
                 parameter="reject_cost",
                 remedy=f"Use at most {most:.3g}, or None to decide all points.",
             )
@@ -97,10 +96,6 @@ class PricedClassifier(RejectClassifier):
         return True
 
     @property
-    def _highest_reject_cost(self) -> float:
-        return 1.0 - 1.0 / len(self.classes_)
-
-    @property
     def _is_uniform(self) -> bool:
         """Whether an error costs 1, and a review the reject cost."""
         K, cost = len(self.classes_), self.reject_cost_
@@ -113,3 +108,25 @@ class PricedClassifier(RejectClassifier):
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
+
+
+def _priced_classifier(model: Any) -> None:
+    K, prices = len(model.classes_), model.prices_
+    check_reject_cost(model, 1.0 - 1.0 / K)
+    require(prices.shape[1] == K + 1, model, "prices_ are not a number for each outcome")
+    # A review may cost its price and, if the reviewer is wrong, an error as well; at a cut in
+    # the ranking it may also cost less than nothing.
+    fine = (prices[:, :-1] >= 0).all() and not prices.diagonal().any()
+    require(fine, model, "prices_ hold a price that cannot be")
+    cost = model.reject_cost_
+    fine = cost == reject_cost_of(prices)
+    if cost is None:  # at a cut in the ranking, or without rejection
+        fine = model._rejects or model._is_uniform
+    require(fine, model, "prices_ and the reject cost do not agree")
+
+
+declare(
+    PricedClassifier,
+    {"prices_": floats("K", None, low=-2 * HIGHEST, high=2 * HIGHEST), "_ordered": flag()},
+    _priced_classifier,
+)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
@@ -17,9 +17,11 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from rejo._frames import is_polars, take_rows
 from rejo._io import percent
+from rejo._state import count, declare, floats, maybe, one_of, part, require
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
+from rejo.estimators.inner import check_member
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier, routed_weights
 from rejo.estimators.posteriors import PosteriorsMixin
@@ -100,10 +102,6 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     booster), or the log-odds of its ``predict_proba``, sorted so that they fall.
     ``predict_proba`` is as good as the estimator's own; there is none around an ``SVC``, which does
     not weight its probabilities by the costs.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------
@@ -378,3 +376,35 @@ def _warn_of_extremes(
                 stacklevel=3,
             )
             return
+
+
+def _replication(model: Any) -> None:
+    """The replicas are those of the coding; the estimator takes them, and has two classes."""
+    marks = extension_vectors(model._n_boundaries, 1.0, model.coding_)
+    fine = model._marks.shape == marks.shape and ((model._marks != 0) == (marks != 0)).all()
+    require(fine, model, "its replicas are malformed")
+    width = p = getattr(model, "n_features_in_", None)
+    if model.transformer_ is not None:
+        width = getattr(model.transformer_[-1], "_n_features_out", None)
+        same = getattr(model.transformer_, "n_features_in_", p) == p
+        require(same, model, "its transformer_ has other features")
+    width = None if width is None else width + marks.shape[1]
+    methods = "decision_function", "predict_proba"
+    check_member(model, model.estimator_, np.arange(2), width, *methods)
+
+
+declare(
+    ReplicationClassifier,
+    {
+        "transformer_": maybe(part(Pipeline)),
+        "estimator_": part(BaseEstimator),
+        "coding_": one_of("ordinal", "thermometer", "onehot"),
+        "order_": one_of("constraint", "margin", "none"),
+        "order_violations_": count(),
+        "margins_": maybe(floats("Q")),
+        "_marks": floats("Q", None),
+    },
+    _replication,
+    copies={"estimator_": "_marks"},  # has an entry for each copy
+    saved=True,
+)

@@ -52,15 +52,22 @@ def decided(model: Any, X: Any, group: Any = None) -> Indices:
     return model._decide(X) if group is None else judged(model, X, group).decision
 
 
+class UnknownScoreError(ValueError):
+    """The scores of some of the cases are not numbers: these are ``rows``."""
+
+    def __init__(self, rows: Indices, n_cases: int) -> None:
+        super().__init__(
+            f"the scores of {len(rows)} of {n_cases} cases are not numbers, so these cannot be "
+            f"decided without a rejection; the first is row {rows[0]}. Check the values of these "
+            "cases, and scale features that are very large."
+        )
+        self.rows = rows
+
+
 def refuse_unknown(unknown: NDArray[np.bool_]) -> None:
     """Refuse to decide points (n, ...) whose scores are not numbers."""
     if unknown.any():
-        rows = np.unique(np.nonzero(unknown)[0])
-        raise ValueError(
-            f"the scores of {len(rows)} of {len(unknown)} cases are not numbers, so these cannot "
-            f"be decided without a rejection; the first is row {rows[0]}. Check the values of "
-            "these cases, and scale features that are very large."
-        )
+        raise UnknownScoreError(np.unique(np.nonzero(unknown)[0]), len(unknown))
 
 
 def audited(judgement: Judgement, share: float | None, random_state: Any = None) -> Judgement:
@@ -105,18 +112,6 @@ def _capacity(capacity: Any, n: int) -> int:
     )
 
 
-def review_frame(
-    classifier: Any, model: Any, X: Any, judgement: Judgement, why: Any, background: Any
-) -> Any:
-    """The frame of a review; ``model`` and its ``X`` may be a pipeline around the classifier."""
-    frame = _frame(classifier, X, judgement)
-    if not why:
-        return frame
-    from rejo.explain import add_why  # a room above this one, for this alone
-
-    return add_why(frame, model, X, judgement, why, background)
-
-
 def queue_frame(
     classifier: Any, X: Any, judgement: Judgement, capacity: float | None, fill: bool
 ) -> Any:
@@ -128,10 +123,11 @@ def queue_frame(
         size = min(size, _capacity(capacity, n))
     # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
     order = np.lexsort((_doubt(judgement), ~rejected))
-    return take_rows(_frame(classifier, X, judgement), order[:size])
+    return take_rows(review_frame(classifier, X, judgement), order[:size])
 
 
-def _frame(classifier: Any, X: Any, judgement: Judgement) -> Any:
+def review_frame(classifier: Any, X: Any, judgement: Judgement) -> Any:
+    """All cases in their order, with decisions, reasons and ranks."""
     rejected, classes = judgement.decision < 0, classifier.classes_
     order = np.flatnonzero(rejected)
     order = order[np.argsort(_doubt(judgement)[order], kind="stable")]

@@ -6,12 +6,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.utils._param_validation import Interval
 
+from rejo._state import declare
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
-from rejo.estimators.kernel_machine import KernelMachine, Training
+from rejo.estimators.kernel_machine import SUPPORT_STATE, KernelMachine, Training, check_support
 from rejo.estimators.parameters import FiniteInterval
 from rejo.solvers import KernelSolution, Problem, Step
 
@@ -42,7 +45,12 @@ class RejoSVC(KernelMachine, PathMixin):
     max_iter : int, default=-1
         Limit on the number of iterations; -1 lets the solver choose.
     cache_size : float, default=200
-        Size of the kernel cache in megabytes.
+        Memory for the kernel matrix or its factor, in megabytes.  What does not fit is computed
+        in blocks, when it is needed.
+    n_jobs : int, default=None
+        Number of threads for kernel values; the result is the same for any number.  ``None``: one,
+        or what :func:`joblib.parallel_config` says; -1: one for each processor.  In a worker of
+        joblib it is one.
     %verbose
 
     Attributes
@@ -87,6 +95,7 @@ class RejoSVC(KernelMachine, PathMixin):
     s: int | None = None
     loss_matrix: Any = None
     cache_size: float = 200
+    n_jobs: int | None = None
     verbose: bool = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -94,12 +103,19 @@ class RejoSVC(KernelMachine, PathMixin):
         "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "cache_size": [FiniteInterval(Real, 0.0, None, closed="neither")],
+        "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
 
+    @property
+    def _n_threads(self) -> int:
+        # In a worker of joblib, the other processors have work of their own.
+        nested = getattr(get_active_backend()[0], "nesting_level", None)
+        return 1 if nested else int(effective_n_jobs(self.n_jobs))
+
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[KernelSolution]:
         steps = (Step(*model._boxes(data.targets), self.h) for model in models)
-        problem = Problem(data.matrix, data.kernel, self.cache_size)
+        problem = Problem(data.matrix, data.kernel, self.cache_size, self._n_threads)
         return problem.solve_path(steps, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
 
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
@@ -118,3 +134,6 @@ class RejoSVC(KernelMachine, PathMixin):
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         return self._scores_to_onnx(graph, X)
+
+
+declare(RejoSVC, SUPPORT_STATE, check_support, saved=True)

@@ -22,14 +22,7 @@ from rejo.explain.features import (
     traced,
     values_of,
 )
-from rejo.explain.insides import (
-    booster_pulls,
-    insides,
-    linear_coef,
-    pair_scores,
-    through,
-    trees_of,
-)
+from rejo.explain.insides import booster_pulls, insides, linear_coef, pair_scores, through, trees_of
 from rejo.explain.replacement import linear_pulls, replacement_pulls, summed_by
 from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
 from rejo.explain.words import most_reviewed, said, standing_out, top_shares
@@ -144,10 +137,6 @@ def why(
     rejo.explain.pulls : The same as numbers, for every feature.
     rejo.explain.doubtful_features : What makes cases doubtful on the whole.
     review : All decisions; with ``why=3`` they have the reasons beside them.
-
-    References
-    ----------
-    .. footbibliography::
 
     Examples
     --------

@@ -1,10 +1,9 @@
 """How good is a classifier that may reject? Pure functions on arrays.
 
-A classifier that may reject has three kinds of outcome: right, rejected and wrong. With N points,
-the rejection rate is ``R = rejected / N`` and the error rate is ``E = wrong decisions / N``. The
-error rate is over **all** points, not over the accepted ones, so R, E and the fraction of right
-decisions add up to 1. Most measures combine these two, into a cost such as the empirical risk
-``reject_cost * R + E``, or into a curve of one against the other.
+With N points, the rejection rate is ``R = rejected / N`` and the error rate is ``E = wrong
+decisions / N``, over **all** points, so R, E and the fraction of right decisions add up to 1. Most
+measures combine these two, into a cost such as the empirical risk ``reject_cost * R + E``, or into
+a curve of one against the other.
 """
 
 # ruff: noqa: F401 (names for other rooms)
@@ -66,9 +65,7 @@ __all__ = [
     "auarc",
     "augrc",
     "aurc",
-    "binomial_p_values",
     "binomial_upper_bound",
-    "binomial_upper_bounds",
     "bootstrap_interval",
     "cases_needed",
     "classification_quality",

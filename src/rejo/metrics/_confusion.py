@@ -113,15 +113,9 @@ def ordinal_risk(
 
     Examples
     --------
-    Data replication minimises this loss for ``reject_cost=0.25``:
-
     >>> from rejo.metrics import ordinal_risk
     >>> from rejo.replication import loss_from_costs, replica_costs
     >>> loss = loss_from_costs(replica_costs(3, reject_cost=0.25))
-    >>> loss
-    array([[0.  , 0.25, 1.  , 1.75, 2.5 ],
-           [1.  , 0.25, 0.  , 0.25, 1.  ],
-           [2.5 , 1.75, 1.  , 0.25, 0.  ]])
     >>> y_true, y_pred = ["low", "low", "mid", "high"], ["low", "?", "?", "mid"]
     >>> order = {"classes": ["low", "mid", "high"], "lower": ["low", "mid", "low", "mid"]}
     >>> ordinal_risk(y_true, y_pred, loss_matrix=loss, **order)
@@ -160,8 +154,6 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: Weights = None) -> float:
     """Fraction of the points at which boundaries cross.
 
     Scores must not rise from left to right: a point above one boundary is above all lower ones.
-    Two classifiers for the two edges of a reject region may contradict each other; one function
-    with ordered thresholds never does.
 
     Parameters
     ----------

@@ -1,9 +1,7 @@
 """What is gained as more points are rejected, for a classifier that ranks its decisions.
 
-Sort the points by sureness and accept them from the top: at each threshold, the accepted points and
-the wrong ones among them are cumulative sums. Points of equal sureness are accepted or rejected
-together. So a curve has one entry for each distinct sureness, and one for the threshold ``inf``,
-where everything is rejected. Points of weight 0 are left out.
+A curve has one entry for each distinct sureness, and one for the threshold ``inf``, where
+everything is rejected. Points of equal sureness are accepted or rejected together.
 """
 
 from math import log1p
@@ -128,11 +126,6 @@ def accuracy_reject_curve(
         :footcite:p:`nadeem2010`. The last accuracy, where everything is rejected, is ``nan`` for
         "accepted" and 1 for "overall".
 
-    See Also
-    --------
-    rejo.reject_curve : The curve of a classifier that is refitted for each reject cost.
-    rejo.displays.AccuracyRejectDisplay : Draw the curve.
-
     Examples
     --------
     >>> from rejo.metrics import accuracy_reject_curve
@@ -155,10 +148,8 @@ def aurc(
 ) -> float:
     """Area under the risk-coverage curve: the mean selective risk over all coverages.
 
-    The mean is over the points: each sets the threshold at its own sureness, and contributes the
-    fraction of errors among the points accepted then. Without ties this is the mean of the risks at
-    the coverages 1/N, 2/N, ..., 1 :footcite:p:`geifman2019`. Lower is better; it is the error rate
-    if the sureness is constant.
+    Without ties this is the mean of the risks at the coverages 1/N, 2/N, ..., 1
+    :footcite:p:`geifman2019`. Lower is better; it is the error rate if the sureness is constant.
 
     Parameters
     ----------
@@ -168,11 +159,6 @@ def aurc(
     -------
     float
         Between 0 and 1.
-
-    See Also
-    --------
-    e_aurc : Without the part that no ranking can avoid.
-    augrc : With errors as a fraction of all points.
 
     Examples
     --------
@@ -190,9 +176,8 @@ def e_aurc(
     """Excess of the area under the risk-coverage curve over that of the best ranking.
 
     With an error rate of ``r`` without rejection, the best ranking puts all right decisions first,
-    and the area under its curve is ``r + (1 - r) log(1 - r)`` :footcite:p:`geifman2019`. The
-    formula is for infinitely many points: on N points without ties, the best ranking has an excess
-    of up to ``r / N``. If all decisions are right, or all are wrong, the excess is 0.
+    and the area under its curve is ``r + (1 - r) log(1 - r)`` :footcite:p:`geifman2019`, up to
+    ``r / N`` more for N points.
 
     Parameters
     ----------
@@ -223,10 +208,8 @@ def augrc(
 ) -> float:
     """Area under the generalised risk-coverage curve: the mean error rate E over all coverages.
 
-    Errors are a fraction of all points, not of the accepted ones, so E starts at 0 and the few
-    surest points do not dominate, as they do in :func:`aurc`. If ``r`` is the error rate without
-    rejection, and ``AUROC`` the probability that a right decision has a higher sureness than a
-    wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2`` :footcite:p:`traub2024`.
+    Errors are a fraction of all points, so the few surest points do not dominate, as they do in
+    :func:`aurc` :footcite:p:`traub2024`.
 
     Parameters
     ----------

@@ -1,12 +1,8 @@
 """Whether reviews widen the gaps between groups.
 
-A classifier that leaves its doubtful cases to review is more accurate on the cases that it decides.
-Not for every group: where a group's errors are made with high sureness, reviews take its right
-decisions first, and the gap to the others grows.
-
-All groups share one ranking and one cut. A case of a group is then decided rightly or wrongly, or
-reviewed where its decision would have been right or wrong; everything here follows from these four
-counts.
+Where a group's errors are made with high sureness, reviews take its right decisions first, and the
+gap to the others grows.  All groups share one ranking and one cut, and everything follows from four
+counts: cases decided rightly or wrongly, or reviewed where the decision would have been so.
 """
 
 from collections.abc import Sequence
@@ -82,8 +78,7 @@ class DisparityCurve(NamedTuple):
         Between the accuracies of these two; the interval allows for all groups at once.
     change, change_low, change_high : ndarray of shape (n_shares,)
         The gap minus that between the same two groups if every case were decided. Reviews widen
-        the gap beyond chance where ``change_low > 0``; the interval allows for the choice of two
-        groups, but not for the choice of a share.
+        the gap beyond chance where ``change_low > 0``.
     min_cases, confidence
         As they were given.
     """
@@ -124,21 +119,6 @@ class DisparityCurve(NamedTuple):
         notes = [f"Limits at a confidence of {percent(self.confidence)}."]
         return table_html(title, columns, shares=columns.keys(), notes=notes)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each share and group, as for a DataFrame."""
-        columns = "reviewed", "n_decided", "accuracy", "low", "high"
-        return [
-            {
-                "share": float(self.share[s]),
-                "group": group,
-                "n_cases": int(self.n_cases[g]),
-                **{name: getattr(self, name)[s, g].item() for name in columns},
-                "too_few": bool(self.n_decided[s, g] < self.min_cases),
-            }
-            for s in range(len(self.share))
-            for g, group in enumerate(self.groups.tolist())
-        ]
-
     def words(self, share: float) -> str:
         """Say what becomes of the gap at the share of reviews that is closest to this one."""
         number("share", share, 0, 1)
@@ -174,8 +154,7 @@ def disparity_curve(
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
     The least sure cases of all groups go to review first, which can magnify disparities
-    :footcite:p:`jones2021`. There is no ``sample_weight``: weights do not say how many independent
-    cases they stand for.
+    :footcite:p:`jones2021`.
 
     Parameters
     ----------
@@ -195,11 +174,7 @@ def disparity_curve(
     Returns
     -------
     DisparityCurve
-        Named tuple of arrays; ``rows()`` gives it as a table, ``words(share)`` as a sentence.
-
-    See Also
-    --------
-    rejo.displays.DisparityDisplay : Draw the curve.
+        Named tuple of arrays; ``words(share)`` says it in a sentence.
 
     Examples
     --------
@@ -286,10 +261,8 @@ def accuracy_gap(
 ) -> AccuracyGap:
     """Gap between the best and the worst group, and what reviews add to it, from counts.
 
-    The interval of the gap is from Wilson's intervals of all groups, at a confidence that lets all
-    of them hold together. The data chose the two groups, so the interval of the change is at a
-    confidence that lets it hold for every two. Its variance is that of a ratio, with one case added
-    to each of the four counts: a group without a wrong decision is not known to be without errors.
+    The interval of the gap is from Wilson's intervals of all groups together. The data chose the
+    two groups, so the interval of the change holds for every two.
 
     Parameters
     ----------

@@ -136,18 +136,8 @@ def reliability_table(
     Returns
     -------
     ReliabilityTable
-        Named tuple of arrays, and the expected calibration error :footcite:p:`naeini2015`.
-
-    See Also
-    --------
-    rejo.displays.ReliabilityDisplay : Draw the table.
-    sklearn.calibration.calibration_curve : Without intervals and weights.
-
-    Notes
-    -----
-    Even true posteriors have an ``error`` above 0, of the order of ``sqrt(n_bins / n_samples)``,
-    by chance. With weights, the intervals hold for the effective number of points in a bin,
-    ``sum(w)^2 / sum(w^2)``.
+        Named tuple of arrays, and the expected calibration error :footcite:p:`naeini2015`, which
+        is of the order of ``sqrt(n_bins / n_samples)`` by chance.
 
     Examples
     --------

@@ -1,6 +1,5 @@
 """Rates, the costs that combine them, and the qualities of Condessa and colleagues."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -82,26 +81,19 @@ def empirical_risk(
 ) -> float:
     """Mean cost of a point, ``reject_cost * R + E``.
 
-    This is the risk of :footcite:t:`chow1970`. For two classes it is what data replication
-    minimises; for more, that is an ordinal loss.
+    This is the risk of :footcite:t:`chow1970`.
 
     Parameters
     ----------
     %y_true, y_pred
     reject_cost : float
-        Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With K classes,
-        rejecting never pays if it costs more than ``1 - 1 / K``, as a guess costs no more.
+        Cost of a rejection, between 0 and 1, where a wrong decision costs 1.
     %reject_label, classes, sample_weight
 
     Returns
     -------
     float
         Lower is better.
-
-    See Also
-    --------
-    expected_cost : The same in money, by class, with reviewers who make mistakes.
-    ordinal_risk : Errors that cost more the further off they are.
 
     Examples
     --------
@@ -119,38 +111,19 @@ def expected_cost(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    cost_of: Any = None,
-    error: float | Mapping[Any, float] | None = None,
-    review: float | None = None,
-    reviewer_accuracy: float | None = None,
+    cost_of: Any,
     reject_label: Any = None,
     classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
     """Mean cost of a case: wrong decisions, reviews, and the reviewers' own errors.
 
-    A case of class ``k`` costs
-
-    - 0 if the decision is right,
-    - ``error[k]`` if the decision is wrong,
-    - ``review + (1 - reviewer_accuracy) * error[k]`` if it is rejected.
-
-    If every error costs the same, a review pays if the decision would be wrong with a probability
-    above ``review / error + 1 - reviewer_accuracy``: this is the ``reject_cost`` to train with.
-
     Parameters
     ----------
     %y_true, y_pred
-    cost_of : dict, str, path, DataFrame or array-like, default=None
-        All prices at once, in any form of :mod:`rejo.prices`, also for each pair of true class and
-        decision: ``"ill>well=5000,error=200,review=40"``.
-    error : float or dict, default=None
-        Instead of ``cost_of``: cost of a wrong decision, in any unit; a dict gives the cost for
-        each true class.
-    review : float, default=None
-        Cost of a review, in the same unit.
-    reviewer_accuracy : float, default=None
-        Fraction of the reviews that end in the right decision; all of them by default.
+    cost_of : dict, str, path, DataFrame or array-like
+        Prices in any form of :func:`rejo.prices.price_matrix`; a review by someone who is right
+        with probability ``accuracy`` costs ``review + (1 - accuracy) * error``.
     %reject_label
     classes : array-like of shape (n_classes,), default=None
         All classes, lowest first, such as ``model.classes_``: needed if ``y_true`` may lack one, if
@@ -162,32 +135,21 @@ def expected_cost(
     float
         In the unit of the prices; lower is better.
 
-    See Also
-    --------
-    rejo.prices.price_matrix : All forms in which prices can be given.
-    rejo.selection.cost_scorer : A scorer for scikit-learn's searches.
-
     Examples
     --------
     >>> from rejo.metrics import expected_cost
     >>> y_true, y_pred = ["ill", "ill", "well", "well"], ["ill", "well", "well", "review"]
-    >>> expected_cost(y_true, y_pred, error=1000, review=100)
-    275.0
-    >>> costs = {"error": {"ill": 4000, "well": 200}, "review": 100, "reviewer_accuracy": 0.9}
-    >>> expected_cost(y_true, y_pred, **costs)
+    >>> costs = {"error": {"ill": 4000, "well": 200}, "review": 100, "accuracy": 0.9}
+    >>> expected_cost(y_true, y_pred, cost_of=costs)
     1030.0
     >>> expected_cost(y_true, y_pred, cost_of="ill>well=4000,well>ill=200,review=100")
     1025.0
     """
     found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
-    given = {"error": error, "review": review, "accuracy": reviewer_accuracy}
-    prices = {name: price for name, price in given.items() if price is not None}
-    if (cost_of is None) != bool(prices):
-        raise ValueError("give cost_of, or error and review; not both")
     cases = found.coded(classes)
     ordered = classes is not None or not any(isinstance(k, (str, bytes)) for k in cases[0])
-    cost = case_costs(prices if cost_of is None else cost_of, *cases, ordered=ordered)
+    cost = case_costs(cost_of, *cases, ordered=ordered)
     return float(np.average(cost, weights=weight))
 
 

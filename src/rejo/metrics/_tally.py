@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._html import table_html
 from rejo._typing import Floats, Indices
 
 
@@ -15,30 +14,11 @@ class Tally(NamedTuple):
     ----------
     right, wrong, rejected : ndarray
         Counts, or sums of weights, all of the same shape; () for a single count.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.metrics import Tally
-    >>> counts = Tally(right=np.array([90.0, 70.0]), wrong=np.array([10.0, 2.0]),
-    ...                rejected=np.array([0.0, 28.0]))  # without and with reviews
-    >>> counts.accepted_accuracy.round(3)
-    array([0.9  , 0.972])
-    >>> counts.risk(reject_cost=0.2)
-    array([0.1  , 0.076])
     """
 
     right: Floats
     wrong: Floats
     rejected: Floats
-
-    def _repr_html_(self) -> str | None:
-        if np.ndim(self.right) > 1:
-            return None  # an array of tables: as text
-        rates = "rejection_rate", "error_rate", "accepted_error_rate"
-        counts = {name: np.atleast_1d(part).tolist() for name, part in self._asdict().items()}
-        counts |= {name: np.atleast_1d(getattr(self, name)).tolist() for name in rates}
-        return table_html("Cases", counts, shares=rates)
 
     @property
     def total(self) -> Floats:

@@ -21,9 +21,9 @@ _HALVINGS = 40  # of the range in which a bound is looked for
 def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
     """Exact upper bound for an error rate.
 
-    If the true rate were higher than this, so few errors in so many independent cases would have a
-    probability below ``1 - confidence`` :footcite:p:`clopper1934`. The threshold that decides which
-    cases are accepted must not have been chosen on the same cases.
+    If the true rate were higher, so few errors in so many independent cases would have a
+    probability below ``1 - confidence`` :footcite:p:`clopper1934`. What decides which cases count
+    must not have been chosen on them.
 
     Parameters
     ----------
@@ -39,15 +39,8 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
     float
         1 if all cases are errors, or if there are no cases.
 
-    See Also
-    --------
-    mean_upper_bound : Bound for the mean of a loss with more than two values.
-    wilson_interval : An interval that holds on average, and is narrower.
-
     Examples
     --------
-    No error in 300 cases: the rate is at most one in a hundred.
-
     >>> from rejo.metrics import binomial_upper_bound
     >>> round(binomial_upper_bound(0, 300), 4)
     0.0099
@@ -59,26 +52,7 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
 def binomial_upper_bounds(
     errors: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95
 ) -> Floats:
-    """Exact upper bounds for error rates, for arrays of counts, each bound by itself.
-
-    Parameters
-    ----------
-    errors, n_samples : array-like of int
-        Numbers of errors and of independent cases; the shapes broadcast.
-    confidence : float, default=0.95
-        Minimum probability that a bound holds, for each by itself.
-
-    Returns
-    -------
-    ndarray
-        As :func:`binomial_upper_bound` for each pair of counts.
-
-    Examples
-    --------
-    >>> from rejo.metrics import binomial_upper_bounds
-    >>> binomial_upper_bounds([0, 1, 2], 300).round(4)
-    array([0.0099, 0.0157, 0.0208])
-    """
+    """As :func:`binomial_upper_bound`, for arrays of counts that broadcast."""
     level = check_level(confidence)
     e, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(n_samples, np.float64))
     all_wrong = e >= n  # also if there are no cases
@@ -90,24 +64,6 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
     """Probability of so few errors, or fewer, if the true rate were just above ``limit``.
 
     It is at most ``1 - confidence`` exactly if :func:`binomial_upper_bound` is at most ``limit``.
-
-    Parameters
-    ----------
-    errors, n_samples : array-like of int
-        Numbers of errors and of independent cases.
-    limit : array-like of float
-        Error rates to be proved. The shapes of all three broadcast.
-
-    Returns
-    -------
-    ndarray
-        Between 0 and 1; 1 if all cases are errors.
-
-    Examples
-    --------
-    >>> from rejo.metrics import binomial_p_values
-    >>> binomial_p_values([0, 0, 1], [148, 149, 149], 0.02).round(4)
-    array([0.0503, 0.0493, 0.1991])
     """
     e, n, q = np.broadcast_arrays(
         np.asarray(errors, np.float64), np.asarray(n_samples), np.asarray(limit, np.float64)
@@ -149,18 +105,15 @@ def mean_upper_bound(
 ) -> Floats:
     r"""Upper bound for the mean of a bounded loss, such as the cost of a case.
 
-    It is found by betting :footcite:p:`waudbysmith2024`. The capital of a gambler who stakes
+    It is found by betting :footcite:p:`waudbysmith2024`: the capital of a gambler who stakes
     :math:`\nu_i` against a mean of at least ``m`` on the ``i``-th case is :math:`\prod_i (1 + \nu_i
-    (m - x_i))`, where ``x`` are the losses scaled to 0 to 1 and :math:`\nu_i = \min(1, \sqrt{2
-    \log(1 / \delta) / (n s_i^2)})` depends on the variance of the cases before.  If the mean is at
-    least ``m``, the capital ever reaches :math:`1 / \delta` with probability :math:`\delta = 1 -
-    \mathrm{confidence}` at most.  The bound is the lowest ``m`` at which it did.
+    (m - x_i))`, and reaches :math:`1 / \delta` with probability :math:`\delta` at most if that is
+    the mean.  The bound is the lowest ``m`` at which it did.
 
     Parameters
     ----------
     losses : array-like of shape (n_samples,) or (n_samples, n_candidates)
-        Losses of independent cases, **in random order**: the stakes depend on it, so rows sorted
-        by class or by loss must be shuffled first, without looking at them.
+        Losses of independent cases, **in random order**: the stakes depend on it.
     confidence : float, default=0.95
         Minimum probability that the bound holds, for each candidate by itself.
     low, high : float, default=0 and 1
@@ -173,8 +126,6 @@ def mean_upper_bound(
 
     Examples
     --------
-    A review costs 20, an error 500:
-
     >>> import numpy as np
     >>> from rejo.metrics import mean_upper_bound
     >>> costs = np.random.default_rng(0).choice([0, 20, 500], p=[0.79, 0.2, 0.01], size=1000)

@@ -124,8 +124,7 @@ def rate_intervals(
 ) -> RateIntervals:
     """Wilson intervals of the rejection rate, the error rate and the accepted accuracy.
 
-    The points must be independent and not used in training. There is no ``sample_weight``, since
-    weights do not say how many independent cases they stand for; use :func:`bootstrap_interval`.
+    The points must be independent and not used in training.
 
     Parameters
     ----------
@@ -167,8 +166,8 @@ def bootstrap_interval(
 ) -> Interval[T]:
     """Bootstrap interval of any measure, by resampling the points within each true class.
 
-    Every class keeps its number of points, so the interval is for the given class frequencies. For
-    rates, :func:`rate_intervals` is better: it also works for errors that never occurred.
+    Every class keeps its number of points. For rates, :func:`rate_intervals` is better: it also
+    works for errors that never occurred.
 
     Parameters
     ----------
@@ -190,10 +189,6 @@ def bootstrap_interval(
     Interval
         Named tuple ``estimate``, the measure on all points, ``low`` and ``high``. A limit is
         ``nan`` where the measure is ``nan`` on a resample, or infinite on those at the limit.
-
-    See Also
-    --------
-    scipy.stats.bootstrap : Other kinds of bootstrap intervals, without classes.
 
     Examples
     --------

@@ -13,7 +13,7 @@ scikit-learn's classes there is one table, ``_sklearn``.
 The modules, in the order to read them: ``_persist`` (save, load, inspect), ``_container`` (the zip
 file), ``_trusted`` (the list of types), ``_schema`` and ``_arrays`` (checks before building),
 ``_building``, ``_parts`` (checks after), ``_writing`` (what is saved), ``_sklearn`` with
-``_sklearn_state``, ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees``, ``_header`` and
+``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees``, ``_header`` and
 ``_description`` (what ``inspect`` says); and ``_onnx`` with ``_sklearn_onnx`` and ``_trees_onnx``,
 the export to other runtimes.
 """

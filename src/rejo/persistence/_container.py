@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from rejo._errors import Setting, Text
 from rejo.persistence._refusals import AGAIN, ORIGIN, ModelFileError, ensure, first_line
 
 Bytes = bytes | memoryview
@@ -57,7 +58,7 @@ def ensure_room(holds: bool, problem: str, max_bytes: int) -> None:
     ensure(
         holds,
         f"{problem}, and opening it may take more than {max_bytes:,} bytes of memory",
-        remedy="If you expect that, raise max_bytes",
+        remedy=Text("If you expect that, raise ", Setting("max_bytes")),
         parameter="max_bytes",
     )
 
@@ -169,12 +170,6 @@ def parse_json(name: str, data: Bytes) -> Any:
         raise ModelFileError(f"{name} is nested too deeply") from None
     except ValueError as error:
         raise ModelFileError(f"{name} is not JSON ({first_line(error)})") from None
-
-
-def check_free(path: Path, overwrite: bool) -> None:
-    """Refuse to replace a file without ``overwrite``."""
-    if not overwrite and (path.exists() or path.is_symlink()):
-        raise FileExistsError(f"{path} exists: give another path, or overwrite=True.")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from a boundary, or two costs that are not equal.
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from rejo._io import WholeFile
 from rejo._state import STORABLE
 from rejo.decisions import TIE
 from rejo.estimators import RejectClassifier, final_classifier
-from rejo.persistence._container import check_free
 from rejo.persistence._header import plain
 from rejo.persistence._sklearn_onnx import SKLEARN
 from rejo.persistence._trees_onnx import boosted
@@ -80,8 +78,6 @@ def to_onnx(
     >>> session.run(["label"], {"X": X[:5]})[0]
     array([ 0,  0, -1,  0,  0], dtype=int64)
     """
-    if path is not None:
-        check_free(Path(path), overwrite)
     check_is_fitted(model)
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     policy = getattr(last, "policy_", None)

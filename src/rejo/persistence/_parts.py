@@ -20,12 +20,11 @@ from rejo._state import STORABLE, check_fitted, require
 from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._sklearn import STATELESS
-from rejo.persistence._sklearn_state import complete
+from rejo.persistence._sklearn_steps import complete
 from rejo.persistence._trusted import (
     KNOWN,
     SETTINGS,
     kept_names,
-    known,
     parameters_of,
     type_name_of,
 )
@@ -62,9 +61,7 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
             vars(part).update({k: v for k, v in IGNORED.items() if vars(part).get(k)})
             if vars(part).get("copy") is False:  # it would write into the caller's data
                 vars(part)["copy"] = True
-    parts = [
-        part for part in everything if known(part) is not None and not _is_vouched(part, asked)
-    ]
+    parts = [p for p in everything if type_name_of(p) in KNOWN and not _is_vouched(p, asked)]
     for part in parts:
         _check_names(part)  # before anything calls a method
     for part in parts:  # inner ones first: the outer ones rely on them

@@ -15,7 +15,6 @@ from rejo.persistence._container import (
     HEADER,
     MAX_BYTES,
     SCHEMA,
-    check_free,
     memory_needed,
     pack,
     parse_json,
@@ -93,7 +92,6 @@ def save(
     RejoLinear()
     """
     path = Path(path)
-    check_free(path, overwrite)
     if (X is None) != (y is None):
         raise ValueError("give both X and y, or neither: the hash in the header is of both.")
     if not isinstance(notes, str):
@@ -197,25 +195,15 @@ def open_file(
 
     Parameters
     ----------
-    path : str or path-like
-        A file or a pipe.
-    max_bytes : int, default=2**28
-        How much memory opening the file may take.
-    trusted : collection of str, default=()
-        Full names of types that the file may name besides ours; see :func:`~rejo.load` for the
-        risk.
+    path, max_bytes, trusted
+        As for :func:`~rejo.load`.
 
     Returns
     -------
     model : RejectClassifier or Pipeline
-        It decides as the model that was saved.
+        As :func:`~rejo.load` returns it.
     file : ModelFile
-        Its header, its parts, and how many training rows it contains.
-
-    Raises
-    ------
-    ModelFileError
-        If it is not a complete and harmless model file.
+        As :func:`inspect` returns it.
     """
     return _open(path, max_bytes, trusted)
 
@@ -272,7 +260,9 @@ def _open(
     with about(path, remedy=AGAIN):
         data = read_file(path, max_bytes)
         with any_error():
-            header, schema = _read(data, max_bytes, trusted)
+            members = unpack(data, max_bytes)
+            header = read_header(members)
+            schema = Schema(parse_json(SCHEMA, members[SCHEMA]), members, trusted)
             model = _build(schema, header["operating_point"]) if built else None
             found = describe(path, len(data), header, schema)
     theirs, ours = printable(found.versions["scikit-learn"][:40]), sklearn.__version__
@@ -285,13 +275,6 @@ def _open(
             stacklevel=3,
         )
     return model, found
-
-
-def _read(data: bytes, max_bytes: int, trusted: Collection[str]) -> tuple[dict[str, Any], Schema]:
-    """Header and tree of a file, checked; nothing is built."""
-    members = unpack(data, max_bytes)
-    header = read_header(members)
-    return header, Schema(parse_json(SCHEMA, members[SCHEMA]), members, trusted)
 
 
 def _build(schema: Schema, point: Mapping[str, Any] | None = None) -> Any:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text, safe
 from rejo._io import printable
 from rejo._state import StateError
 
@@ -52,9 +52,11 @@ def untrusted(places: Mapping[str, str]) -> ModelFileError:
     return ModelFileError(
         f"{found}: not a trusted type" + ("" if len(places) == 1 else " each"),
         parameter="trusted",
-        remedy=(
-            f"{TRUST}, name in trusted: {', '.join(sorted(places))}. rejo does not check these "
-            "types, so they may run code, crash, or decide nonsense"
+        remedy=Text(
+            f"{TRUST}, name in ",
+            Setting("trusted"),
+            f": {', '.join(sorted(places))}. rejo does "
+            "not check these types, so they may run code, crash, or decide nonsense",
         ),
     )
 
@@ -89,7 +91,7 @@ def about(path: Path, prefix: str = "", remedy: str | None = None) -> Iterator[N
     except ModelFileError as error:
         remedy = error.remedy or remedy
         raise ModelFileError(
-            _sentence(prefix + error.problem),
+            _sentence(Text(prefix, error.problem)),
             parameter=error.parameter,
             where=printable(str(path)),
             remedy=None if remedy is None else _sentence(remedy),
@@ -102,4 +104,4 @@ def first_line(error: Exception) -> str:
 
 
 def _sentence(text: str) -> str:
-    return printable(text.rstrip(".")) + "."
+    return Text(safe(text), "" if text.endswith(".") else ".")

@@ -17,7 +17,9 @@ Node = Mapping[str, Any]
 
 PROTOCOL = 2  # of skops' format
 MAX_DEPTH = 100
-MOST_NESTED = 10  # estimators: scikit-learn asks a Pipeline's steps what they are three times each
+# Estimators; the models of `rejo train` have 6.  scikit-learn asks the steps of a Pipeline several
+# times what they are, at each level again: with 10, to show a model of 500 KB took minutes.
+MOST_NESTED = 8
 MOST_VALUES = 100_000  # of an array that becomes a list
 
 COMMON = {"__class__", "__module__", "__loader__", "__id__"}

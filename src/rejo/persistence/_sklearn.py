@@ -17,7 +17,7 @@ from rejo._state import Must
 from rejo.persistence import _sklearn_models as models
 from rejo.persistence import _sklearn_steps as steps
 from rejo.persistence import _sklearn_trees as trees
-from rejo.persistence._sklearn_state import one_or_each
+from rejo.persistence._sklearn_steps import one_or_each
 
 
 class Known(NamedTuple):

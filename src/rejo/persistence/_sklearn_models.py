@@ -26,7 +26,7 @@ from rejo._state import (
     require,
     sparse_rows,
 )
-from rejo.persistence._sklearn_state import CLASSES, FEATURES, features_of, reals, require_number
+from rejo.persistence._sklearn_steps import CLASSES, FEATURES, features_of, reals, require_number
 
 # ---- LogisticRegression: NumPy only, which looks at the bounds ----------------------------------
 

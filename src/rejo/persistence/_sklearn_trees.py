@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
 from rejo._state import LARGEST, SHARED, Must, each, floats, is_tree, part, require
-from rejo.persistence._sklearn_state import CLASSES, FEATURES
+from rejo.persistence._sklearn_steps import CLASSES, FEATURES
 
 ENCODE_BEFORE = "Encode categories before the model, e.g. with rejo.tables.TableEncoder"
 

@@ -82,11 +82,6 @@ TRUSTED = MappingProxyType(
 TRUSTED_TYPES = tuple(sorted(frozenset().union(*TRUSTED.values())))
 
 
-def known(part: Any) -> Known | None:
-    """Return what is known about the class of an object."""
-    return KNOWN.get(type_name_of(part))
-
-
 def type_name_of(part: Any) -> str:
     """Return the full name of the type of an object."""
     return f"{type(part).__module__}.{type(part).__name__}"

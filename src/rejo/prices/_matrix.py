@@ -8,7 +8,6 @@ import numpy as np
 
 from rejo._errors import close_words
 from rejo._typing import Floats, Indices, Mask
-from rejo.decisions import imperfect_reviews
 from rejo.prices._entries import (
     EXAMPLE,
     Entry,
@@ -35,7 +34,8 @@ class Prices(NamedTuple):
         known = (~np.isnan(self.errors)).sum(axis=-1) - 1  # less the diagonal
         wrong = np.nansum(self.errors, axis=-1) / np.where(known > 0, known, np.nan)
         prices = np.concatenate([self.errors, self.reviews[..., None]], axis=-1)
-        return imperfect_reviews(prices, self.accuracy, np.where(self.accuracy < 1, wrong, 0.0))
+        prices[..., -1] += (1.0 - self.accuracy) * np.where(self.accuracy < 1, wrong, 0.0)
+        return prices
 
 
 def price_matrix(

@@ -153,7 +153,6 @@ def make_report(
     See Also
     --------
     rejo.selection.cross_val_outcomes : Outcomes at several reject costs.
-    rejo.selection.ranking_outcomes : Outcomes of new cases, for several shares of reviews.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def make_report(
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
     size, layout, own = float(size or n), layout_of(outcomes, K, ordered), outcomes[chosen]
     cost = ANY_COST if isnan(own.reject_cost) else own.reject_cost
-    given = (1.0, cost) if prices is None else prices
+    given = (1.0, float(f"{cost:.4g}")) if prices is None else prices  # as a field can show it
     checked = _check_prices(_by_class(given, own, true, K, layout), layout, K)
     counted = count_points(
         outcomes, true, layout, K, size, confidence, _prevented(own, true, checked, layout)

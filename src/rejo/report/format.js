@@ -29,9 +29,6 @@ const moneyPlaces = (error) => (error >= 10 ? 0 : error >= 0.1 ? 2 : error >= 0.
 // A price with all its digits, as people write it: 1,000 or 0.25.
 const asPrice = (value) => value.toLocaleString("en-US", { maximumSignificantDigits: 15 });
 
-// A fraction was often computed: four digits say enough in a sentence.
-const shortPrice = (value) => asPrice(value < 1 ? Number(value.toPrecision(4)) : value);
-
 // The number that is meant; NaN if there is none, or if a comma might be a decimal mark.
 function readPrice(text) {
   const plain = text.replace(/[\s']/g, "");

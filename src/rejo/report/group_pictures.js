@@ -59,8 +59,7 @@ function drawGap(data, id, column, point) {
     xs: [0, most], ys: [Math.max(0, least), 1],
     xLabel: "share of all cases sent to review", yLabel: "correct among the decided",
   });
-  const { svg, x, y, box } = picture;
-  const within = (value) => Math.min(box.bottom, Math.max(box.top, y(value)));
+  const { svg, x, box, within } = picture;
   const lines = all.map(({ v, value, stops }, i) => {
     const look = i < NAMED ? `rival rival-${i}` : "rival other";
     const dash = i && i < NAMED ? { "stroke-dasharray": DASHES[i - 1] } : {};

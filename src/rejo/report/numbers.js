@@ -65,7 +65,7 @@ function headline(data, point) {
 function priceSentence(data, { point, prices }) {
   const places = moneyPlaces(highestError(prices)), two = twoPrices(data, prices);
   const { total } = pointUnits(data, point, prices, places);
-  const at = two ? `If a wrong decision costs ${asPrice(two[0])} and a review ${shortPrice(two[1])}`
+  const at = two ? `If a wrong decision costs ${asPrice(two[0])} and a review ${asPrice(two[1])}`
     : `If a wrong decision costs ${priceRanges(data, prices)}`;
   return `${at}, they cost ${fixed(total, places)} in all.`;
 }

@@ -85,7 +85,8 @@ function frame(id, { xs, ys, xLabel, yLabel, unit = 100, write = inPercent }) {
   add(svg, "line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
   add(svg, "text", { class: "label", x: box.right, y: height - 6, "text-anchor": "end" }, xLabel);
   add(svg, "text", { class: "label", x: 2, y: 14 }, yLabel);
-  return { svg, width, height, box, x, y };
+  const within = (v) => Math.min(box.bottom, Math.max(box.top, y(v)));
+  return { svg, width, height, box, x, y, within };
 }
 
 const path = (points) =>
@@ -99,8 +100,7 @@ function marker({ svg, box }, px, py) {
 const roundUp = (value, step) => Math.min(1, Math.ceil(value / step - 1e-9) * step);
 
 // A curve for each model that was not chosen; those of a report have the same colours everywhere.
-function drawRivals({ svg, x, y, box }, curves) {
-  const within = (value) => Math.min(box.bottom, Math.max(box.top, y(value)));
+function drawRivals({ svg, x, within }, curves) {
   curves.forEach((curve, i) => add(svg, "path", {
     class: `rival rival-${i % 6}`, d: path(curve.map(([r, value]) => [x(r), within(value)])),
     "stroke-dasharray": dashOf(i),
@@ -147,8 +147,7 @@ function drawCurve(data, { point }) {
     xs: [0, most], ys: [Math.max(0, least), 1],
     xLabel: "share of the cases sent to review", yLabel: "correct among the decided",
   });
-  const { svg, x, y, box } = picture;
-  const within = (value) => Math.min(box.bottom, Math.max(box.top, y(value)));
+  const { svg, x, y, within } = picture;
   if (ours.length > 1) {
     const upper = ours.map(([r, , , high]) => [x(r), within(high)]);
     const lower = ours.map(([r, , low]) => [x(r), within(low)]).reverse();
@@ -244,13 +243,12 @@ function moneyBars(data, { point, prices }) {
 
 function drawTenths(data, setting) {
   const { bars, lines, top, ...rest } = (inMoney(data, setting.prices) ? moneyBars : errorBars)(data, setting);
-  const { svg, x, y, box } = frame("tenths", {
+  const { svg, x, box, within } = frame("tenths", {
     xs: [0, 1], ys: [0, top], xLabel: "cases, from the most to the least doubtful", ...rest,
   });
   const edge = x(data.reviewed[setting.point] / data.n);
   add(svg, "rect", { class: "zone", x: box.left, y: box.top, width: edge - box.left, height: box.bottom - box.top });
   const wide = (box.right - box.left) / 10;
-  const within = (value) => Math.max(box.top, y(value));
   bars.forEach((bar, t) => {
     if (bar) drawBar(svg, box.left + t * wide, wide, box.bottom, bar, within);
   });

@@ -34,6 +34,6 @@ from rejo.scoring.labelled import (
     judge_labelled,
     row_prints,
 )
-from rejo.scoring.model import Opened, open_scorer
+from rejo.scoring.model import Opened
 
 __all__: list[str] = []  # nothing here is public

@@ -51,6 +51,7 @@ class Cases:
     why: dict[int, str] = field(default_factory=dict)  # which features pull to either side
     names: Any = None  # (n,) strings of Arrow, if the table has a column for it
     first: int = 0  # index of the first case in the whole table
+    n_rejected: int = 0  # by the model, once they are ranked
     X: Any = None  # until they are decided: the features, with cells that can be encoded
     group: Any = None  # (n,) and the groups that the model promises by
 
@@ -87,6 +88,7 @@ class Cases:
         """Take the ranks of the candidates, see :func:`ranks_of`: some are decided after all."""
         rows, self.first = self.rows, first
         rejected = rows["decision"] < 0
+        self.n_rejected = int(rejected.sum())
         rank = np.zeros(len(rows), np.int64)
         rank[self.may_review()] = ranks
         over = rejected & (rank == 0)

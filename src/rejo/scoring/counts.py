@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rejo._errors import RejoError
 from rejo._io import printable
-from rejo.scoring.cases import AMBIGUOUS, WORDS, Cases
+from rejo.scoring.cases import NOVEL, POLICY, UNREADABLE, WORDS, Cases
 from rejo.tables import Doubt, Finding
 
 MOST_COLUMNS = 5  # in a sentence
@@ -46,28 +46,33 @@ class DoubtCounts:
     def __init__(self) -> None:
         self.n_rows = 0
         self._n_lacking = 0  # rows that lack a value
-        self._kinds: Counter[tuple[str, str]] = Counter()
-        self._first: dict[tuple[str, str], Doubt] = {}
+        self._kinds: dict[tuple[str, str], DoubtKind] = {}
 
     def add(self, doubts: Mapping[int, Sequence[Doubt]]) -> None:
         """Count some more rows."""
         self.n_rows += len(doubts)
         for found in doubts.values():
             self._n_lacking += any(one.why == "missing" for one in found)
-            kinds = {(one.column, one.why): one for one in reversed(found)}
-            self._kinds.update(reversed(kinds.keys()))
-            self._first = kinds | self._first
+            counted = set()
+            for one in found:
+                if (kind := (one.column, one.why)) not in counted:
+                    counted.add(kind)
+                    self._count(kind, 1, one)
 
     def merge(self, other: DoubtCounts) -> None:
         """Count the rows that another has counted."""
         self.n_rows += other.n_rows
         self._n_lacking += other._n_lacking
-        self._kinds.update(other._kinds)
-        self._first = other._first | self._first
+        for kind, (n_rows, first) in other._kinds.items():
+            self._count(kind, n_rows, first)
+
+    def _count(self, kind: tuple[str, str], n_rows: int, first: Doubt) -> None:
+        n, known = self._kinds.get(kind, (0, first))
+        self._kinds[kind] = DoubtKind(n + n_rows, known)
 
     def most_first(self) -> list[DoubtKind]:
         """Return the kinds of doubt, those of most rows first."""
-        return [DoubtKind(n, self._first[kind]) for kind, n in self._kinds.most_common()]
+        return sorted(self._kinds.values(), key=lambda kind: -kind.n_rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the counts by column and why, with an example each."""
@@ -154,14 +159,13 @@ def hashes_of(texts: Any) -> NDArray[np.uint64]:
 
 @dataclass(eq=False)
 class CaseCounts:
-    """Counts cases while they are decided, and again when they are ranked.
+    """Counts cases that are ranked.
 
     Those of parts of a table can be counted apart and put together with :meth:`merge`.
     """
 
     n_cases: int = 0
-    n_rejected: int = 0
-    n_fixed: int = 0  # rejected for another reason than being ambiguous
+    n_rejected: int = 0  # by the model, whatever the capacity
     n_audited: int = 0
     has_ids: bool = False  # the table has the column that names the cases
     doubts: DoubtCounts = field(default_factory=DoubtCounts)
@@ -171,23 +175,19 @@ class CaseCounts:
     reasons: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(WORDS), np.int64))
 
     def add(self, cases: Cases) -> None:
-        """Count cases that are decided."""
+        """Count some more cases."""
         self.n_cases += len(cases.rows)
-        self.n_rejected += int((cases.rows["decision"] < 0).sum())
-        self.n_fixed += int((cases.rows["reason"] > AMBIGUOUS).sum())
+        self.reasons += np.bincount(cases.rows["reason"] + 1, minlength=len(WORDS) + 1)[1:]
+        self.n_rejected += cases.n_rejected
+        self.n_audited += int(cases.rows["drawn"].sum())
         self.doubts.add(cases.doubts)
         self.unknown.update(cases.unknown)
         if cases.names is not None:
             self.ids.add(cases.names)
 
-    def add_ranked(self, cases: Cases) -> None:
-        """Count cases that are ranked."""
-        self.reasons += np.bincount(cases.rows["reason"] + 1, minlength=len(WORDS) + 1)[1:]
-        self.n_audited += int(cases.rows["drawn"].sum())
-
     def merge(self, other: CaseCounts) -> None:
         """Count the cases that another has counted."""
-        for name in ("n_cases", "n_rejected", "n_fixed", "n_audited", "reasons", "unknown"):
+        for name in ("n_cases", "n_rejected", "n_audited", "reasons", "unknown"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.doubts.merge(other.doubts)
         self.ids.merge(other.ids)
@@ -196,6 +196,11 @@ class CaseCounts:
         """Say why no case may be decided; empty if that is not so."""
         held = (str(one) for one in self.strange if one.degree == "fault" and one.matters)
         return printable("; ".join(held))
+
+    @property
+    def n_must(self) -> int:
+        """Number of cases that are reviewed however sure the model is."""
+        return int(self.reasons[[NOVEL, POLICY, UNREADABLE]].sum())
 
     @property
     def n_reviewed(self) -> int:
@@ -219,23 +224,22 @@ class CaseCounts:
 
 
 def spool(
-    found: Iterable[Cases], file: IO[bytes] | None = None, folder: str = ""
-) -> tuple[list[NDArray[Any]], CaseCounts]:
-    """Store cases in a file of a folder, if one is given, until all can be ranked; count them.
+    found: Iterable[Cases], file: IO[bytes], folder: str = ""
+) -> tuple[list[NDArray[Any]], int]:
+    """Store cases in a file of a folder until all can be ranked; return their number, too.
 
-    Return also the candidates for a review, which alone stay in memory: 10 bytes each.
+    The candidates for a review alone stay in memory: 10 bytes each.
     """
-    candidates, counts = [], CaseCounts()
+    candidates, n = [], 0
     for cases in found:
         candidates.append(cases.candidates())
-        counts.add(cases)
-        if file is not None:
-            try:
-                cases.store(file)
-            except OSError as error:
-                raise RejoError(
-                    f"{folder} cannot be written to ({error.strerror}): decisions are kept there "
-                    "until the last case is read. Make room, or split the table; for a single "
-                    "file, TMPDIR may name another folder"
-                ) from None
-    return candidates, counts
+        n += len(cases.rows)
+        try:
+            cases.store(file)
+        except OSError as error:
+            raise RejoError(
+                f"{folder} cannot be written to ({error.strerror}): decisions are kept there "
+                "until the last case is read. Make room, or split the table; for a single "
+                "file, TMPDIR may name another folder"
+            ) from None
+    return candidates, n

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import one_line
 from rejo.scoring.ahead import ahead
 from rejo.scoring.cases import AMBIGUOUS, NOVEL, POLICY, Cases, names_of
@@ -22,57 +22,49 @@ MOST_DOUBTS = 3  # in a cell
 class ScoringPlan(NamedTuple):
     """How the cases of a table are decided, besides by the model."""
 
-    id: str | None  # column that names the cases
-    must_have_id: bool  # or the table may lack it
-    group: str | None  # column of the groups that the model promises by
-    why: bool  # say for ambiguous cases which features pull to either side
-    audit: float | None  # share of the cases to draw at random
-    strict: bool  # refuse a table with a row that is not as in training
     reading: dict[str, Any]  # how the table is written, as arguments of ``read_chunks``
-    accept: list[str]  # columns that are right though they are not as in training
+    id: str | None = None  # column that names the cases
+    group: str | None = None  # column of the groups that the model promises by
+    why: bool = False  # say for ambiguous cases which features pull to either side
+    audit: float | None = None  # share of the cases to draw at random
+    strict: bool = False  # refuse a table with a row that is not as in training
+    accept: Collection[str] = ()  # columns that are right though they are not as in training
+    must_have_id: bool = False  # or the table may lack it
 
     @classmethod
     def of(
-        cls,
-        opened: Opened,
-        *,
-        id: str | None = None,
-        group: str | None = None,
-        why: bool = False,
-        audit: float | None = None,
-        strict: bool = False,
-        reading: Mapping[str, Any] | None = None,
-        accept: Collection[str] = (),
+        cls, opened: Opened, *, reading: Mapping[str, Any] | None = None, **given: Any
     ) -> ScoringPlan:
         """Return a plan that suits a model; columns that are not given are those of training.
 
         A column given here must be in the table; the one that named the cases in training may be
         absent.
         """
+        plan = cls(dict(reading or {}), **given)
+        id, group = plan.id, plan.group
         if id in opened.encoder.kinds_:
-            raise RejoError(f"id={id!r} is a feature of {opened.found.path}", parameter="id")
+            raise RejoError(
+                Text(Setting("id", id), f" is a feature of {opened.found.path}"), parameter="id"
+            )
         by = opened.group_column(group)
         if by is None and group is not None:
             raise RejoError(
                 f"{opened.found.path} promises nothing by group",
                 parameter="group",
-                remedy="Leave out group.",
+                remedy=Text("Leave out ", Setting("group"), "."),
             )
         named = id or opened.table.get("id")
         must_have_id = id is not None or (named is not None and named == by)
-        return cls(named, must_have_id, by, why, audit, strict, dict(reading or {}), list(accept))
+        return plan._replace(
+            id=named, group=by, must_have_id=must_have_id, accept=list(plan.accept)
+        )  # fmt: skip
 
 
 class Decider:
     """Decides chunks of a table, one after the other.
 
-    Parameters
-    ----------
-    opened : Opened
-    plan : ScoringPlan
-    drawing : RandomState, default=None
-        Gives a number for every row, so that the sample of an audit does not depend on how a file
-        is read.
+    ``drawing`` gives a random number for every row, so that the sample of an audit does not depend
+    on how a file is read.
     """
 
     def __init__(
@@ -161,5 +153,7 @@ def _refusal(cases: Cases, where: str) -> TableError:
         "; ".join(map(str, cases.doubts[row][:3])),
         where=where + name,
         parameter="strict",
-        remedy="Correct it, or leave out strict: then such rows go to review.",
+        remedy=Text(
+            "Correct it, or leave out ", Setting("strict"), ": then such rows go to review."
+        ),
     )

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import one_line
 from rejo.estimators import final_classifier, final_step, judge, reject_label_of
-from rejo.persistence import ModelFile, ModelFileError, open_file
+from rejo.persistence import ModelFile, ModelFileError
 from rejo.scoring.cases import Cases
 from rejo.tables import (
     Doubt,
@@ -36,22 +36,13 @@ UNLIKE = "unlike the training cases"
 
 
 class Opened:
-    """A model, the columns it needs, and the header of its file.
+    """A model, the columns it needs, and the header of its file, ``found``.
 
-    Attributes
-    ----------
-    model : RejectClassifier or Pipeline
-    found : ModelFile
-        Header of the file.
-    encoder : TableEncoder
-        It says which columns are read and how: ``kinds_`` and ``written_``.
-    table : dict
-        Columns named in training: target, id, by, groups.
-    accepted : collection of str
-        Columns that are right though they are not as in training.
+    ``encoder`` says which columns are read and how: ``kinds_`` and ``written_``; ``table`` has the
+    columns that were named in training: target, id, by, groups.
     """
 
-    accepted: Collection[str] = ()
+    accepted: Collection[str] = ()  # columns that are right though they are not as in training
 
     def __init__(self, model: Any, found: ModelFile) -> None:
         self.model, self.found = model, found
@@ -117,7 +108,7 @@ class Opened:
                 f"{self.found.path} promises by group, but does not say which column has the "
                 "groups",
                 parameter="group",
-                remedy="Give group.",
+                remedy=Text("Give ", Setting("group"), "."),
             )
         return str(name)
 
@@ -242,14 +233,6 @@ class Opened:
         while label in self.classes:
             label += "_"
         return label
-
-
-def open_scorer(
-    path: Path, *, trusted: Collection[str] = (), max_bytes: int | None = None
-) -> Opened:
-    """Open a model file; the options are those of :func:`rejo.persistence.open_file`."""
-    limit = {} if max_bytes is None else {"max_bytes": max_bytes}
-    return Opened(*open_file(path, trusted=trusted, **limit))
 
 
 # ---- header --------------------------------------------------------------------------------

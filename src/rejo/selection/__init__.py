@@ -41,7 +41,7 @@ from rejo.selection.models import Choice, NotSuited, choose_model, draw_rows, qu
 from rejo.selection.operating import CANDIDATES, RejectClassifierCV
 from rejo.selection.out_of_fold import OutOfFold, judge_fold, of_posteriors, of_scores
 from rejo.selection.promises import Guarantee, TargetUnattainable
-from rejo.selection.scorers import cost_scorer, make_reject_scorer
+from rejo.selection.scorers import cost_scorer
 from rejo.selection.summary import (
     LEVEL,
     by_class,
@@ -68,7 +68,6 @@ __all__ = [
     "cost_scorer",
     "cross_fit",
     "cross_val_outcomes",
-    "make_reject_scorer",
     "ranking_outcomes",
     "reject_curve",
     "standard_methods",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from rejo._errors import Setting, Text
 from rejo._state import check_fields, maybe, number, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines import CutRanking, with_last
@@ -110,12 +111,11 @@ def choose(
 ) -> Chosen:
     """Find the cut at which all limits hold; without any, the cut at the prices.
 
-    The ``cases`` are ranked at the ``prices``, if there are any, and limits count where prices
-    alone would not keep them.  With a ``confidence``, ``held_out`` cases, which neither the learner
-    nor its candidates have seen, prove the limits in an order that ``cases`` settle: at the
-    ``given`` cuts, or one for every half a percent of reviews.  ``small`` groups go to review
-    entirely, and others may if ``small_groups`` is "review".  ``rests_on`` says how held-out cases
-    were chosen, and ``size`` how many of the cases are independent.
+    With a ``confidence``, ``held_out`` cases, which neither the learner nor its candidates have
+    seen, prove the limits in an order that ``cases`` settle: at the ``given`` cuts, or one for
+    every half a percent of reviews.  ``small`` groups go to review entirely, and others may if
+    ``small_groups`` is "review".  ``rests_on`` says how held-out cases were chosen, and ``size``
+    how many of the cases are independent.
     """
     if confidence is not None:
         assert held_out is not None
@@ -193,7 +193,7 @@ def _nearest(own: OutOfFold, limits: Sequence[Limit], cuts: Floats, at: int | No
             f"({100 * n_decided[found] / n:.2g} %). So few cases say little about their error "
             f"rate. Raise {limit.parameter}, or find a better estimator.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return found
 
@@ -207,9 +207,9 @@ def _refusal(limits: Sequence[Limit], rates: Floats) -> TargetUnattainable:
         most = np.array([[limit.most] for limit in tried], dtype=np.float64)
         return bool((rates[rows] <= most + 1e-12).all(axis=0).any())
 
-    remedy = "try a better estimator"
+    remedy = Text("give more cases, or try another ", Setting("estimator"))
     if limits[0].rate == "rejection_rate":
-        remedy = "lower review_share of the detector"
+        remedy = Text("or lower ", Setting("review_share"), " of the detector")
     return refusal(limits, holds, "met by cross-validation", remedy)
 
 
@@ -234,8 +234,7 @@ def _margin(own: OutOfFold, limit: Limit, cuts: Floats, size: float) -> Margin:
 def closest(points: Sequence[OutOfFold], limits: Sequence[Limit]) -> int:
     """Index of the learner, of those trained for several reject costs, that fits the limits best.
 
-    Of those that keep all limits at their own cut, the one with the fewest reviews if errors are
-    limited, or the fewest errors within a budget; else the one that comes closest.
+    With the fewest reviews if errors are limited, or the fewest errors; else the closest.
     """
     if len(points) == 1:
         return 0
@@ -284,11 +283,17 @@ def too_small(
     what = "calibration cases" if confidence is not None else "cases"
     level = "" if confidence is None else f" at {100 * confidence:g} %"
     raise TargetUnattainable(
-        f"{first.parameter}={first.most:g}{level} takes at least {max(needed.values())} "
-        f"{what} of each group, and some groups have fewer: {listed}",
+        Text(
+            first._replace(name=None).setting(),
+            f"{level} takes at least {max(needed.values())} "
+            f"{what} of each group, and some groups have fewer: {listed}",
+        ),
         parameter="small_groups",
-        remedy='Merge them with others in your data, or give small_groups="review", which sends '
-        "all their cases to review.",
+        remedy=Text(
+            "Merge them with others in your data, or give ",
+            Setting("small_groups", "review"),
+            ", which sends all their cases to review.",
+        ),
     )
 
 

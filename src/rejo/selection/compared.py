@@ -39,45 +39,18 @@ class Comparison:
     rows : list of dict
         One for each method, reject cost and fold, with the keys ``method``, ``reject_cost``
         (``None`` at prices that differ between classes), ``fold``, ``R`` (rejection rate), ``E``
-        (error rate, over all points), ``risk`` (``reject_cost * R + E``, or the mean cost of a
-        case at the prices), ``accepted_accuracy``, ``crossing_rate`` (share of the points where
-        boundaries cross; NaN for a method without boundaries), ``fit_seconds`` (one fit with the
-        chosen parameters; a method that decides by posteriors has one for all reject costs),
-        ``tune_seconds``, ``n_train``, ``n_test`` and ``params``.
+        (error rate, of all points), ``risk`` (``reject_cost * R + E``, or the mean cost of a
+        case), ``accepted_accuracy``, ``crossing_rate`` (share of the points where boundaries
+        cross), ``fit_seconds``, ``tune_seconds``, ``n_train``, ``n_test`` and ``params``.
     reference : str
         The method that the others are compared with.
     baselines : list of dict
-        The same rows for two ways to do without the choice between deciding and reviewing:
-        "review everything", and "decide everything", by the method that costs least without
-        reviews, which is in ``params``.  As it is chosen by its cost on these folds, that cost
-        is slightly too low.
+        The same for "review everything", and for "decide everything" by the method that costs
+        least without reviews, which is in ``params``.
     prices : ndarray of shape (n_classes, n_classes + 1) or None
         Prices of each decision and, last, of a review, for each true class.
     left_out : dict of {method: reason}
         Methods that could not be trained for the prices.
-
-    See Also
-    --------
-    rejo.compare : Make one.
-    rejo.displays.AccuracyRejectDisplay : Draw its rows.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from rejo import ThresholdRejectClassifier, compare
-    >>> from rejo.datasets import make_synthetic_2
-    >>> X, y = make_synthetic_2(200, random_state=0)
-    >>> methods = {
-    ...     "linear": ThresholdRejectClassifier(LogisticRegression()),
-    ...     "bayes": ThresholdRejectClassifier(GaussianNB()),
-    ... }
-    >>> comparison = compare(methods, X, y, reject_costs=[0.1, 0.2], cv=5)
-    >>> comparison.methods, comparison.reject_costs, len(comparison.rows)
-    (['linear', 'bayes'], [0.1, 0.2], 20)
-    >>> first = comparison.differences()[0]
-    >>> first.method, first.reject_cost, first.low < first.difference < first.high
-    ('bayes', 0.1, True)
     """
 
     rows: list[Row]
@@ -276,10 +249,9 @@ def corrected_t_test(
 ) -> tuple[float, float, float, float]:
     """Mean of paired differences over resamplings, its interval and its p-value.
 
-    Training sets of resamplings overlap, so the differences are not independent, and a plain t-test
-    would find differences that are not there.  The variance of the mean of ``J`` differences is
-    taken as ``(1 / J + ratio) s^2``, as :footcite:t:`nadeau2003` propose, and ``t`` has ``J - 1``
-    degrees of freedom.
+    Training sets of resamplings overlap, so a plain t-test would find differences that are not
+    there.  The variance of the mean of ``J`` differences is taken as ``(1 / J + ratio) s^2``, as
+    :footcite:t:`nadeau2003` propose.
 
     Parameters
     ----------

@@ -71,32 +71,26 @@ def compare(
 ) -> Comparison:
     """Compare classifiers with a reject option on the same data, splits and reject costs.
 
-    For every split and every reject cost, each method is tuned on the training part (if it has
-    a grid), fitted there, and tested on the test part.  A method that decides by posteriors does
-    not depend on the reject cost: it is tuned and fitted once for all of them.  Differences are
-    tested as :footcite:t:`nadeau2003` propose.
+    For every split and every reject cost, each method is tuned and fitted on the training part,
+    and tested on the test part.  Differences are tested as :footcite:t:`nadeau2003` propose.
 
     Parameters
     ----------
     estimators : dict of {name: estimator}, list of estimators, list of str, or "standard"
-        Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  A
-        classifier without that parameter is used as it is: it never rejects.  "standard" is what
-        ``rejo train`` would choose ("auto"), data replication and its rivals, each with a grid
-        (:func:`~rejo.selection.standard_methods`); a list such as ``["auto", "svm",
-        "svm-posterior"]`` names methods to compare.
+        Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search; others are
+        used as they are.  "standard" is what ``rejo train`` would choose ("auto"), data replication
+        and its rivals, each with a grid (:func:`~rejo.selection.standard_methods`); a list such as
+        ``["auto", "svm", "svm-posterior"]`` names methods to compare.
     %X, y
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
         Prices of a rejection, where an error costs 1; at most ``1 - 1 / K`` for ``K`` classes.
         Methods that decide by posteriors take all of these, others at most 0.5.
     cost_of : dict, str, path, DataFrame or array-like, default=None
-        What errors and reviews cost, instead of ``reject_costs``, such as ``{"error": 5000,
-        "review": 40}``; :func:`rejo.prices.price_matrix` lists all forms.  ``risk`` is then the
-        mean cost of a case in the unit of the prices.  Methods that cannot be trained for the
-        prices are left out.
+        Prices instead of ``reject_costs``, such as ``{"error": 5000, "review": 40}``, in any form
+        of :func:`rejo.prices.price_matrix`.  Methods that cannot be trained for them are left out.
     param_grids : dict of {name: grid}, default=None
-        For a method, the values to choose from in ``inner_cv`` folds of the training part, as in
-        :class:`sklearn.model_selection.GridSearchCV`: by its ``score`` (1 - risk), or by the log
-        loss of its posteriors if it decides by them.
+        For a method, the values to choose from, as in ``GridSearchCV``, by the risk or, if it
+        decides by posteriors, by their log loss.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified, shuffled folds; by groups if ``groups`` is given.
     inner_cv : int or splitter, default=5
@@ -113,12 +107,6 @@ def compare(
     -------
     comparison : Comparison
         Its ``rows``, their means, and the paired differences with confidence intervals.
-
-    See Also
-    --------
-    rejo.selection.Comparison : What it returns.
-    AccuracyRejectDisplay : Draw the rows.
-    rejo.selection.choose_model : Choose one model for a table.
 
     References
     ----------

@@ -34,8 +34,6 @@ RATES = ("rejection_rate", "error_rate")
 class RejectCurve:
     """Rejection rate and error rate at each reject cost, by cross-validation.
 
-    Means over the folds count every test case once, or with its weight.
-
     Parameters
     ----------
     reject_costs : ndarray of shape (n_costs,)
@@ -46,10 +44,6 @@ class RejectCurve:
         ``E``, the share of *all* test cases that are decided wrongly.
     sizes : ndarray of shape (n_folds,)
         Number of test cases, or the sum of their weights.
-
-    See Also
-    --------
-    rejo.reject_curve : Compute it.
     """
 
     reject_costs: Floats
@@ -127,9 +121,8 @@ def reject_curve(
 ) -> RejectCurve:
     """Cross-validate rejections and errors at each reject cost.
 
-    A trained reject region has no threshold to move: each reject cost needs its own fit, on the
-    same folds.  A classifier that decides by posteriors is fitted once per fold, and so are the
-    steps before the last of a pipeline.
+    A trained reject region has no threshold to move: each reject cost needs its own fit.  A
+    classifier that decides by posteriors is fitted once per fold.
 
     Parameters
     ----------
@@ -138,12 +131,6 @@ def reject_curve(
     Returns
     -------
     curve : RejectCurve
-
-    See Also
-    --------
-    rejo.selection.cross_val_outcomes : What becomes of each case.
-    rejo.metrics.accuracy_reject_curve : The curve of one classifier, by a threshold.
-    compare : Curves of several methods, each tuned.
 
     Examples
     --------
@@ -186,20 +173,13 @@ def cross_fit(
     Parameters
     ----------
     estimator : classifier or Pipeline
-        A classifier with a reject option, or any with probabilities or scores, which are
-        calibrated as by :class:`~rejo.ThresholdRejectClassifier`; or a pipeline that ends in one.
+        With a reject option, or with probabilities or scores, which are then calibrated.
     %X, y, cv, groups, sample_weight, n_jobs, verbose
 
     Returns
     -------
     cases : OutOfFold
         With posteriors ``p`` (n_samples, n_classes), if there are any.
-
-    See Also
-    --------
-    cross_val_outcomes : The same at several reject costs.
-    rejo.RejectClassifierCV : Find an operating point; ``fit`` takes what this returns.
-    sklearn.model_selection.cross_val_predict : Without groups, weights and novel cases.
 
     Examples
     --------
@@ -250,11 +230,6 @@ def cross_val_outcomes(
     outcomes : list of OutOfFold
         One for each reject cost, ascending.
 
-    See Also
-    --------
-    rejo.reject_curve : Rates of the same models.
-    cross_fit : One reject cost; by posteriors, outcomes at any price follow from it.
-
     Examples
     --------
     >>> from rejo import RejoSVC
@@ -290,55 +265,15 @@ def outcomes_at(
 
 
 def ranking_outcomes(
-    model: Any,
-    X: Any,
-    shares: Iterable[float],
-    *,
-    reviewed: Sequence[int] = (),
-    group: Any = None,
+    model: Any, X: Any, shares: Iterable[float], *, reviewed: Sequence[int] = (), group: Any = None
 ) -> tuple[list[OutOfFold], int]:
     """Judge cases by one fitted model, as if other shares of them went to review.
 
-    The cases are ranked as by :meth:`~rejo.RejoSVC.queue`; equal cases stay together.  Novel cases,
-    those of a policy, and the ``reviewed`` rows go to review at every share.
-
-    Parameters
-    ----------
-    model : RejectClassifier or Pipeline
-        Fitted.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The cases.
-    shares : iterable of float in [0, 1]
-        Shares of the cases to send to review.
-    reviewed : sequence of int, default=()
-        Rows that are not as in training: they count as novel.
-    group : array-like of shape (n_samples,), default=None
-        Group of each case, for a model that was fitted with groups to promise by.
-
-    Returns
-    -------
-    outcomes : list of OutOfFold
-        One for each number of reviews, ascending; one of them is that of the model itself.
-    chosen : int
-        Index of that one.
-
-    See Also
-    --------
-    cross_val_outcomes : Outcomes by cross-validation, at several reject costs.
-    rejo.queue : The cases in the order of review.
-
-    Examples
-    --------
-    >>> from rejo import RejoLinear
-    >>> from rejo.datasets import make_synthetic_2
-    >>> from rejo.selection import ranking_outcomes
-    >>> X, y = make_synthetic_2(400, random_state=0)
-    >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])
-    >>> points, chosen = ranking_outcomes(model, X[200:], shares=[0.1, 0.2])
-    >>> [round(float((point.decision < 0).mean()), 2) for point in points], chosen
-    ([0.1, 0.2, 0.57], 2)
+    Equal cases stay together.  Novel cases, those of a policy, and the ``reviewed`` rows go to
+    review at every share.  Return one for each number of reviews, ascending, and which of them is
+    that of the model itself.
     """
-    own = judge_new(model, X, list(reviewed), group)
+    own = _judge_new(model, X, list(reviewed), group)
     cuts, sizes = every_cut(own)
     chosen = int((own.decision < 0).sum())
     points = {chosen: own}
@@ -349,7 +284,7 @@ def ranking_outcomes(
     return [points[size] for size in sorted(points)], sorted(points).index(chosen)
 
 
-def judge_new(model: Any, X: Any, reviewed: Sequence[int] = (), group: Any = None) -> OutOfFold:
+def _judge_new(model: Any, X: Any, reviewed: Sequence[int], group: Any) -> OutOfFold:
     """Judge new cases by one fitted model; the ``reviewed`` rows go to review at any cut."""
     first = model if isinstance(model, RejectClassifier) else final_step(model, X)[0]
     if not isinstance(first, RejectClassifier):

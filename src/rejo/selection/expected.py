@@ -49,14 +49,10 @@ class Expected(NamedTuple):
         check_fields(self, n_cases=count(1, 1 << 53), confidence=number(1e-9, 1 - 1e-15))
         _check_intervals(self, self[:3], lambda rate: not (rate < 0 or rate > 1))  # it may be NaN
 
-    def _restored(self) -> Expected:
-        """Name the parts of the intervals again, which come from a file as plain tuples."""
-        return Expected._make([*(Interval(*part) for part in self[:3]), *self[3:]])
-
 
 def _check_intervals(record: Any, intervals: Iterable[Any], test: Callable[[float], Any]) -> None:
     for part in intervals:
-        fine = isinstance(part, tuple) and len(part) == 3
+        fine = isinstance(part, Interval)
         fine = fine and all(isinstance(x, float) and test(x) for x in part)
         require(fine, record, "what it expects is malformed")
 
@@ -72,20 +68,10 @@ def estimate_rates(
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Estimate the shares of rejections and errors at the cut, and how many cases each is worth.
 
-    A rate ``r`` that was estimated in ``J`` folds of ``n`` cases differs from that of the model on
-    all cases for five reasons, and their variances add up.
-
-    - Chance in the cases, ``r (1 - r) / n``, and ``rho = n_test / n_train`` of it for what the
-      models of the folds do not share with that on all cases; twice that without the third.
-    - A reject region that jumps from one training set to the next: ``1 / J + rho`` times
-      the variance over the folds (Nadeau and Bengio 2003) as far as it exceeds 1.5 times what
-      chance explains.
-    - Models of the folds learn from fewer cases: nine tenths of what :func:`learning_drift`
-      estimates for both rates, with posteriors.
-    - A cut that was chosen because its error rate was low enough: chance in the cases, ``luck``
-      times more, of that rate.
-    - If the model decided ``held_out`` cases: the square of how far their rate is from that of the
-      folds, as far as it exceeds chance.
+    Five variances add up: chance in the cases, and ``rho = n_test / n_train`` of it for what models
+    of the folds do not share with that on all cases; a region that jumps from fold to fold (Nadeau
+    and Bengio 2003), beyond chance; :func:`learning_drift`; ``luck`` in a cut that was chosen by
+    its error rate; and how far ``held_out`` cases are from the folds, beyond chance.
 
     ``size`` is the number of independent cases, and ``tested`` the number of tests / number of
     cases; if ``smooth``, errors are read from a curve, for counted ones chose the cut.
@@ -140,8 +126,7 @@ def learning_drift(cases: OutOfFold, share: float) -> tuple[float, float]:
     """Estimate how the rates change if a model learns from all cases instead of ``share`` of them.
 
     The power ``b`` to which the posteriors must be raised to fit the cases says how far they are
-    too extreme, below 1, or not extreme enough.  What is missing to 1 shrinks like one over the
-    number of training cases; it counts up to 0.15, beyond which it says more about the learner.
+    too extreme.  What is missing to 1 shrinks like one over the number of training cases.
     """
     assert cases.p is not None
     assert cases.prices is not None
@@ -181,10 +166,6 @@ class MeanCosts(NamedTuple):
         check_fields(self, review_all=number())
         _check_intervals(self, (self.chosen, self.decide_all), np.isfinite)
 
-    def _restored(self) -> MeanCosts:
-        """Name the parts of the intervals again, which come from a file as plain tuples."""
-        return MeanCosts(Interval(*self.chosen), self.review_all, Interval(*self.decide_all))
-
 
 class ErrorNumbers(NamedTuple):
     """How many errors of each kind (true class, decided) to expect, in units of cases."""
@@ -201,12 +182,11 @@ def error_numbers(
 ) -> ErrorNumbers:  # fmt: skip
     """Estimate the errors of each kind at the cut of these cases, also those that were not seen.
 
-    Counting is fair on average, but an error that costs a hundred reviews may not happen once among
-    the cases at hand, and is then missing from the mean cost and from its spread.  So the number of
-    errors of each kind has a prior: what calibrated posteriors expect.  Given the number that was
-    counted it is a gamma distribution, which lies at the expected number where errors are few and
-    at the counted one where they are many, or far more than expected.  ``size`` is the number of
-    independent cases, and ``likely`` (n, K) what :func:`likely_classes` gives, if that is known.
+    An error that costs a hundred reviews may not happen once among the cases at hand.  So the
+    number of errors of each kind has a prior, what calibrated posteriors expect: it is a gamma
+    distribution, at the expected number where errors are few, at the counted one where they are
+    many.  ``size`` is the number of independent cases, and ``likely`` (n, K) what
+    :func:`likely_classes` gives, if that is known.
     """
     decision, y, K = np.asarray(cases.decision, dtype=np.intp), cases.y, n_classes
     w = _weights(cases)
@@ -241,7 +221,7 @@ def error_numbers(
 def outcome_shares(cases: OutOfFold, n_classes: int, size: float | None = None) -> Floats:
     """Share (K, K + 1) of all cases of each true class that is decided as each class, or reviewed.
 
-    Errors that were not seen count; right decisions and reviews are counted.
+    Errors that were not seen count.
     """
     K, w = n_classes, _weights(cases)
     outcome = np.where(cases.decision < 0, K, cases.decision).astype(np.intp)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._errors import RejoError, close_words
+from rejo._errors import RejoError, Setting, Text, close_words
 from rejo._state import check_fields, count, each, maybe, number, one_of, require, storable, text
 from rejo._typing import Floats, Indices
 from rejo.decisions import uniform_prices
@@ -50,8 +50,11 @@ class Limit(NamedTuple):
         return self.rate != "rejection_rate"
 
     def __str__(self) -> str:
-        where = "" if self.name is None else f"[{self.name!r}]"
-        return f"{self.parameter}{where}" + ("" if self.most is None else f"={self.most:g}")
+        return str(self.setting())
+
+    def setting(self) -> Setting:
+        """Return what asks for it."""
+        return Setting(self.parameter, self.most, self.name)
 
     def _check_state(self) -> None:
         """The names of a parameter and of a rate, numbers, and what it is about."""
@@ -62,25 +65,22 @@ class Limit(NamedTuple):
         require((self.by is None) == (self.name is None), self, "it does not say what it is about")
 
 
-def name_limits(limits: Sequence[Limit]) -> str:
+def name_limits(limits: Sequence[Limit]) -> Text:
     """Name limits as they were asked for: one share for all groups, or all classes, once."""
     shares: dict[str, list[float | None]] = {}
     for limit in limits:
         shares.setdefault(limit.parameter, []).append(limit.most)
     same = {name for name, all_ in shares.items() if len(all_) > 1 and len(set(all_)) == 1}
-    said = [str(x._replace(name=None) if x.parameter in same else x) for x in limits]
-    return ", ".join(dict.fromkeys(said))
+    said = ((x._replace(name=None) if x.parameter in same else x).setting() for x in limits)
+    first, *others = dict.fromkeys(said)
+    return Text(first, *(part for one in others for part in (", ", one)))
 
 
 # ---- from parameters ----------------------------------------------------------------------
 
 
 def check_targets(params: Mapping[str, Any]) -> list[str]:
-    """Check what can be checked before the classes are known; return what was given.
-
-    There is one price, or any number of limits; prices may go with limits, where they say which
-    errors matter most.
-    """
+    """Check what can be checked before the classes are known; return what was given."""
     params = {"reject_cost": "auto", **params}
     if params.get("confidence") is not None:
         check_share("confidence", params["confidence"], example=0.95)
@@ -174,7 +174,9 @@ def _by_name(parameter: str, value: Any, known: Sequence[str], by: str) -> dict[
             problem = f"names the {what} {key!r}, which no case has"
             remedy = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known[:10])}."
         if problem:
-            raise RejoError(f"{parameter} {problem}", parameter=parameter, remedy=remedy)
+            raise RejoError(
+                Text(Setting(parameter), f" {problem}"), parameter=parameter, remedy=remedy
+            )
         found[name] = check_share(f"{parameter}[{key!r}]", share)
     return found
 
@@ -248,11 +250,7 @@ def _is_number(value: Any) -> bool:
 def check_prices(
     params: Mapping[str, Any], classes: Any, *, ordered: bool, posteriors: bool
 ) -> Floats | None:
-    """Prices (K, K + 1) that the parameters give; None if they give none.
-
-    What decides by ``posteriors`` takes any prices; other learners one of an error and one of a
-    review.
-    """
+    """Prices (K, K + 1) that the parameters give, if any; without posteriors, only two of them."""
     K = len(classes)
     highest = highest_reject_cost(K, posteriors)
     if params.get("cost_of") is None:
@@ -261,7 +259,9 @@ def check_prices(
             return None
         if cost > highest:
             raise RejoError(
-                f"reject_cost must be a number in (0, {highest:.6g}]; got {cost!r}",
+                Text(
+                    Setting("reject_cost"), f" must be a number in (0, {highest:.6g}]; got {cost!r}"
+                ),
                 parameter="reject_cost",
                 remedy=f"Above {highest:.3g} this classifier rejects nothing.",
             )
@@ -274,7 +274,7 @@ def check_prices(
     if cost is not None:
         problem = f"a review costs {cost:.3g} of an error; from {highest:g} on no case is worth one"
     raise RejoError(
-        f"cost_of: {problem}",
+        Text(Setting("cost_of"), f": {problem}"),
         parameter="cost_of",
         remedy="ThresholdRejectClassifier, around a classifier with posteriors, takes any prices.",
     )
@@ -325,10 +325,6 @@ class GroupPolicy(NamedTuple):
         All groups in training.
     reviewed : list of str
         Groups whose every case is reviewed: nothing can be promised for them.
-
-    See Also
-    --------
-    rejo.RejectClassifierCV : Makes one if ``fit`` is given a group; it is ``policy_``.
     """
 
     names: list[str]

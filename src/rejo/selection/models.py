@@ -1,10 +1,8 @@
 """Which model is best for this table? Many are tuned on the same folds, and blended.
 
 All are tuned on a few cases, and what is not far behind goes on to more, until all cases are
-judged out of fold.  Posteriors do not depend on prices, so this one round gives the weights of a
-blend, the operating point, and what each model costs at any prices.  The blend is taken unless a
-single model is better beyond chance.  Learners by data replication are trained for one reject
-cost: they take part if they are asked for by name.
+judged out of fold.  The blend is taken unless a single model is better beyond chance.  Learners by
+data replication take part if they are asked for by name.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo._errors import RejoError
-from rejo._html import table_html
 from rejo._io import percent, progress
 from rejo._typing import Floats, Indices
 from rejo.baselines import (
@@ -96,38 +93,15 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What was chosen, and what it was chosen from.
+    """What was chosen, and what it was chosen from."""
 
-    Parameters
-    ----------
-    name : str
-        The chosen model, by its name in the catalogue.
-    tried : list of Tried
-        Models that were tuned on all cases: the chosen one, then by log loss, or by cost if some
-        have no posteriors.
-    left_out : dict of {name: reason}
-        Models that were not.
-    prices : list of ndarray of shape (n_classes, n_classes + 1)
-        The cost of a case is the mean over these.
-    n_folds : int
-        Number of folds.
-    prepare : transformer
-        The step that prepares the cases, unfitted.
-    y : ndarray of int of shape (n_samples,)
-        True classes, as indices.
-
-    See Also
-    --------
-    choose_model : Choose.
-    """
-
-    name: str
-    tried: list[Tried]
-    left_out: dict[str, str]
-    prices: list[Floats]
+    name: str  # of the chosen model, in the catalogue
+    tried: list[Tried]  # on all cases: the chosen one, then by log loss, or by cost
+    left_out: dict[str, str]  # names of others, and why
+    prices: list[Floats]  # the cost of a case is the mean over these
     n_folds: int
-    prepare: Any
-    y: Indices  # (n,)
+    prepare: Any  # the step that prepares the cases, unfitted
+    y: Indices  # (n,) true classes
 
     @property
     def chosen(self) -> Tried:
@@ -151,18 +125,6 @@ class Choice:
             found["deciding every case"] = float(np.mean([cost.estimate for cost in decided]))
         return found
 
-    def _repr_html_(self) -> str:
-        columns = {
-            "model": [METHODS[entry.name].label for entry in self.tried],
-            "chosen": ["yes" if entry.name == self.name else "" for entry in self.tried],
-            "log loss": [entry.log_loss for entry in self.tried],
-            "mean cost of a case": [entry.cost.estimate for entry in self.tried],
-        }
-        notes = [f"{way}: {cost:.4g}" for way, cost in self.baselines.items()]
-        notes += [f"Left out: {name} ({reason})" for name, reason in self.left_out.items()]
-        title = f"Choice of a model on {len(self.y):,} cases, {self.n_folds} folds"
-        return table_html(title, columns, notes=notes)
-
 
 @described
 def choose_model(
@@ -183,8 +145,7 @@ def choose_model(
 ) -> Choice:
     """Tune several models on the same folds, blend them, and choose.
 
-    It is the blend, unless a single model has a log loss that is lower by more than two standard
-    errors of the difference.
+    The blend is taken, unless a single model has a lower log loss by more than two standard errors.
 
     Parameters
     ----------
@@ -217,11 +178,6 @@ def choose_model(
     -------
     choice : Choice
         The chosen model, unfitted, and what it was chosen from.
-
-    See Also
-    --------
-    rejo.compare : Fair comparison of methods: the choice is optimistic about its own cost.
-    rejo.RejectClassifierCV : Choose a model, and find its operating point.
 
     Examples
     --------
@@ -266,10 +222,9 @@ def choose_model(
 
 
 def best_of(tried: Sequence[Tried], size: float) -> str:
-    """Name of the blend, unless a single model is better beyond chance.
+    """Name of the blend, unless a single model is better beyond chance, over ``size`` cases.
 
-    That is so if its log loss is lower by more than two standard errors of the difference over
-    ``size`` independent cases.  Models that have no posteriors are compared by their cost.
+    Models that have no posteriors are compared by their cost.
     """
     if any(entry.log_losses is None for entry in tried):
         return min(tried, key=lambda entry: entry.cost.estimate).name

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import stage_lines
 from rejo._state import storable
 from rejo._typing import Floats, Indices
@@ -95,6 +95,7 @@ class Task(NamedTuple):
     together: Indices | None = None  # (n,) what belongs together
     group: Indices | None = None  # (n,) to promise by
     names: list[str] | None = None  # of the groups to promise by
+    small: tuple[int, ...] = ()  # groups with too few cases, which go to review
 
     @property
     def size(self) -> float:
@@ -146,25 +147,21 @@ class Learner(NamedTuple):
 class RejectClassifierCV(OperatingPoint):
     """Find the operating point, and the model, for a target such as a review budget.
 
-    A classifier that decides by posteriors is cross-fitted once.  The cases are ranked by what a
-    review of them is worth, and the target is a cut in this ranking: a budget is met to within one
-    case.  Other learners are fitted at each of ``reject_costs``, and the one that meets the target
-    best then reviews more cases, or fewer, along its own ranking.  The model is fitted on all
-    cases.  Several limits all hold at the same operating point.
+    Cases are judged out of fold and ranked by doubt, and the target is a cut in this ranking.  The
+    model is fitted on all cases.  Several limits all hold at the same operating point.
 
-    Estimates are not guarantees; for a guarantee, give a ``confidence``.  Some of the cases are
-    then held out, and a candidate is accepted only if these cases prove that it keeps all limits,
-    by exact tests in an order that was settled before (:footcite:t:`angelopoulos2025`; costs by the
-    bound of :footcite:t:`waudbysmith2024`).
+    Estimates are not guarantees.  With a ``confidence``, some of the cases are held out, and a cut
+    is accepted only if these cases prove that it keeps all limits, by exact tests in an order that
+    was settled before (:footcite:t:`angelopoulos2025`; costs by the bound of
+    :footcite:t:`waudbysmith2024`).
 
     Parameters
     ----------
     estimator : classifier, Pipeline or str
         A classifier with a reject option, or any with probabilities or scores, which then decides
-        by posteriors (:class:`~rejo.ThresholdRejectClassifier`); or a pipeline that ends in one.
-        "auto" tries several kinds of model and blends them, as ``rejo train`` does
-        (:func:`~rejo.selection.choose_model`), on arrays and on DataFrames with words, dates and
-        gaps; other names are those of ``rejo train --model``.  A pipeline may end in such a name.
+        by posteriors; or a pipeline that ends in one.  "auto" tries several kinds of model and
+        blends them, as ``rejo train`` does, also on DataFrames with words, dates and gaps; other
+        names are those of ``rejo train --model``.  A pipeline may end in such a name.
     review_budget : float or int, default=None
         Target: at most this share of the cases goes to review (a float below 1), or this number
         of cases (an int) out of ``per``; with as few errors, or costs, as possible.
@@ -174,52 +171,44 @@ class RejectClassifierCV(OperatingPoint):
         Target: the lowest cost, where a review costs this much and an error 1.  With posteriors of
         ``K`` classes, at most ``1 - 1 / K``; else at most 0.5.  "auto": found from another target.
     cost_of : dict, str, path, DataFrame or array-like, default=None
-        Target: the lowest cost, at prices such as ``{"error": 5000, "review": 40}``; see
-        :func:`rejo.prices.price_matrix`.  Prices that differ between classes need an estimator
-        that decides by posteriors.  With limits, reviews go where they save most at these prices.
+        Target: the lowest cost, at prices such as ``{"error": 5000, "review": 40}``
+        (:func:`rejo.prices.price_matrix`).  Prices that differ between classes need posteriors.
+        With limits, reviews go where they save most at these prices.
     max_error_by_class : float or dict of {class: float}, default=None
-        Target: at most this share of errors among the cases of each true class (misses among the
-        ill), or of those named.
+        Target: at most this share of errors among the cases of each true class, or those named.
     max_error_by_decision : float or dict of {class: float}, default=None
-        Target: at most this share of wrong ones among the decisions for each class (wrong
-        approvals), or for those named.
+        Target: at most this share of wrong ones among the decisions for each class, or those named.
     max_error_by_group, review_budget_by_group : float or dict of {group: float}, default=None
         Target: at most this share of errors, or of reviews, in each group, or in those named;
         ``fit`` needs ``group``.
     max_cost : float, default=None
         Target: at most this mean cost of a case, at ``cost_of``; it needs a ``confidence``.
     small_groups : {"error", "review"}, default="error"
-        What to do with groups that have too few cases to promise anything: name them in an error,
-        or send all their cases to review.  With "review" and a ``confidence``, groups that the
-        cases prove nothing for are also sent to review, at some loss of confidence.
+        What to do with groups that have too few cases, or with a ``confidence`` that nothing is
+        proved for: name them in an error, or send all their cases to review.
     per : int, default=None
-        Size of a batch, such as the cases of a week, for an integer ``review_budget``, for
-        :attr:`expected_` and for :meth:`summary`; 100 by default.
+        Size of a batch, such as the cases of a week, for an integer ``review_budget`` and for what
+        is expected; 100 by default.
     error : {"accepted", "overall"}, default="accepted"
-        What ``max_error`` limits: errors among the cases that are decided, which is what a
-        regulator asks about, or among all cases, the paper's ``E``.
+        What ``max_error`` limits: errors among the cases that are decided, or among all cases.
     confidence : float, default=None
         Probability, such as 0.95, that ``fit`` does not return a model with a true rate above one
-        of its limits: it returns one that keeps all of them, or raises an error.  With prices
-        alone, that the mean cost of a case is not above the bound in ``guarantee_``.
+        of its limits or, with prices alone, a mean cost above the bound in ``guarantee_``.
     calibration_size : float or "auto", default="auto"
-        Share of the cases, drawn at random or the latest, that is held out for the guarantee.  The
-        model is never fitted on them: the guarantee is for the model that they tested.  "auto" is
-        0.3, or up to 0.5 if there are fewer than 1,667 cases.
+        Share of the cases, drawn at random or the latest, that is held out for the guarantee; the
+        model is never fitted on them.  "auto" is 0.3, or up to 0.5 with fewer than 1,667 cases.
     param_grid : dict or list of dict, default=None
         Parameters of the estimator to choose from, as in ``GridSearchCV``: by the log loss of
         posteriors; for other learners by ``reject_cost * R + E``, at each reject cost.
     reject_costs : sequence of float, default=None
         Where learners that are trained for one reject cost start from; ``None``: 0.02, 0.04, 0.08,
-        0.12, ..., 0.48, 0.5.  With posteriors and a ``confidence``, the candidates to be proved, in
-        place of cuts at every half a percent of reviews out of fold.
+        0.12, ..., 0.48, 0.5.  With posteriors and a ``confidence``, the candidates to be proved.
     %cv
     class_order : list of labels, default=None
     ordered : bool, default=None
     reject_label : object, default=None
         For a model that is named: the order of ``classes_``, whether three or more classes are
-        ordered (by default if ``class_order`` is given), and the label of a rejection.  Any other
-        estimator has parameters of its own.
+        ordered (by default if ``class_order`` is given), and the label of a rejection.
     %n_jobs
     random_state : int, RandomState or None, default=None
         Seed for drawing the calibration cases, and of a model that is named.
@@ -231,65 +220,53 @@ class RejectClassifierCV(OperatingPoint):
     best_estimator_ : estimator
         The fitted classifier; it answers all methods.
     reject_cost_ : float
-        Price of a review, where an error costs 1, at which the model decides: as given, or to
-        which the cut amounts (of the mean prices, if they differ between classes).
+        Price of a review, where an error costs 1, at which the model decides.
     prices_ : ndarray of shape (n_classes, n_classes + 1) or None
         The prices that were given, as in :mod:`rejo.decisions`.
     cut_ : float or None
-        What a review must at least be worth, at ``prices_``, or if none were given where an error
-        costs 1 and a review 0.  ``None`` for a learner that is trained for one reject cost.
+        What a review must at least be worth, at ``prices_`` or, without any, where an error costs 1
+        and a review 0.  ``None`` for a learner that is trained for one reject cost.
     best_params_, curve_params_ : dict, list of dict
         The parameters chosen from the grid; by boundaries, those for each of ``reject_costs``.
     limits_ : list of Limit
-        What was asked for: a ``rate``, of whom, and the ``most`` that it may be.  Empty if prices
-        alone are the target.
+        What was asked for: a ``rate``, of whom, and the ``most`` that it may be.
     rates_ : tuple of two floats
-        Estimated shares of rejections and of errors, both of all cases.  With ``max_error``, errors
-        are read from a smooth curve: those counted at the chosen cut are too few.
+        Estimated shares of rejections and of errors, both of all cases.
     sizes_, n_effective_ : tuple of two floats, float
-        Number of independent cases that each of these estimates is worth; the smaller of the two.
+        Number of independent cases that each of these is worth; the smaller of the two.
     curve_ : RejectCurve
         Rates over the folds, at 0 %, 1 %, ..., 100 % of reviews, or for each of ``reject_costs``;
         with a ``confidence``, of all candidates on the calibration cases.
     outcomes_ : list of OutOfFold or None
-        The training cases out of fold, at each point of ``curve_``; ``None`` with a ``confidence``,
-        or if ``cv`` does not test every case exactly once.  Not in copies, pickles or files.
+        The training cases out of fold, at each point of ``curve_``; ``None`` with a ``confidence``
+        or if ``cv`` does not test every case once.  Not in copies, pickles or files.
     chosen_ : int
         Index of the operating point in ``curve_`` and ``outcomes_``.
     expected_ : Expected
         Expected rates in a batch of ``per`` new cases, with prediction intervals.
     shares_ : ndarray of shape (n_classes, n_classes + 1)
-        Share of all cases, out of fold, of each true class (rows) that is decided as each class or,
-        last, goes to review.  Errors that were not seen count.
+        Share of all cases of each true class (rows) that is decided as each class or, last, goes to
+        review.  Errors that were not seen count.
     costs_ : MeanCosts or None
-        If prices were given, the expected mean cost of a case as decided, if all were decided, or
-        reviewed, with 95 % intervals.
+        The expected mean cost of a case as decided, if all were decided, or reviewed.
     guarantees_ : list of Guarantee
         What is guaranteed with ``confidence``: all of it at once.
     policy_ : GroupPolicy or None
         The groups that the model knows, and those whose cases are all reviewed.
     margin_ : Margin or None
         With ``max_error`` alone: the ``limit`` to ask for instead, and the ``rejection_rate`` that
-        follows, to stay within it in nine of ten such fits; ``None`` if there are too few cases.
+        follows, to stay within it in nine of ten such fits.
     gap_ : tuple of two floats or None
         The shares of reviews next to a budget, if many cases are alike and none is between.
     choice_ : Choice or None
         What "auto" chose from.  Not in copies, pickles or files.
     typical_ : Typical or None
         What a typical case looks like to the classifier, for :func:`rejo.why`; no row.
-    classes_, reject_label_
-        As in the estimator.
 
     Raises
     ------
     TargetUnattainable
         By ``fit``, if no candidate meets the target; the error says what is attainable.
-
-    See Also
-    --------
-    compare : Compare methods before you choose one.
-    rejo.distributed.fit : The same search on files that are larger than the memory.
-    sklearn.model_selection.TunedThresholdClassifierCV : Tune one threshold, without reviews.
 
     References
     ----------
@@ -377,7 +354,6 @@ class RejectClassifierCV(OperatingPoint):
         *,
         group: Any = None,
         time: Any = None,
-        cases: OutOfFold | None = None,
     ) -> Self:
         """Find the operating point and fit the model.
 
@@ -385,44 +361,24 @@ class RejectClassifierCV(OperatingPoint):
         ----------
         %X, y
         sample_weight, groups : array-like of shape (n_samples,), default=None
-            Weights in the fits and in the rates, and groups that are never split; a group counts
-            as one case in the prediction intervals.  With a ``confidence``, whole groups are held
-            out, and the guarantee is for one case of a new group.  Weights cannot be combined with
-            ``confidence``.
+            Weights in the fits and in the rates, and groups that are never split, each of which
+            counts as one case.  With a ``confidence``, the guarantee is for one case of a new
+            group, and there are no weights.
         group : array-like of shape (n_samples,), default=None
-            Something else: a value for each case, such as a region, to promise by
-            (``max_error_by_group``, ``review_budget_by_group``).  It need not be a feature.
+            Something else: a value for each case, such as a region, to promise by.
         time : array-like of shape (n_samples,), default=None
-            When each case arose, as dates or numbers.  With a ``confidence``, the latest cases are
-            held out in place of random ones.
-        cases : OutOfFold, default=None
-            These cases out of fold, by :func:`~rejo.selection.cross_fit` of the same estimator
-            with the same weights; then only the model on all cases is fitted, and ``cv`` does not
-            matter.
+            When each case arose; with a ``confidence``, the latest cases are held out.
         """
-        self._validate_params()
-        self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
-        self._check(cases)
+        self._check()
         for name, values in {"group": group, "time": time}.items():
             folds.check_aligned(X, name, values)
         X, y, groups, weight = folds.check_cases(X, y, groups, sample_weight, type(self).__name__)
         task = self._task(X, y, weight, groups, group, time)
-        small = self._small_groups(task)
-        learner = self._learn(task, cases)
+        learner = self._judge_out_of_fold(task)
         model = fit_weighted(clone(learner.estimator), *task.part(self), task.weight)
-        held_out = None
-        if task.held is not None:
-            held_out = self._judge_held(model, learner, task)
-        elif is_tied(learner.cases):  # which the fitted model decides, or reviews, together
-            posteriors = learner.cases.p is not None
-            final = judge_with(model, X, task.classes, posteriors=posteriors)
-            learner = learner._replace(final=final).ranked(task.ranking_prices)
-        chosen = choose(
-            learner.cases, task.limits, task.prices, self.confidence, held_out=held_out,
-            small=small, small_groups=self.small_groups, given=self._given_cuts(task),
-            rests_on=task.rests_on, size=task.size,
-        )  # fmt: skip
-        self._store(model, task, learner, chosen, held_out)
+        learner, held_out = self._judge_by(model, learner, task)
+        point = self._choose(model, task, learner, held_out)
+        self._expect(task, *point)
         self.typical_ = typical_of(self.best_estimator_, X)
         return self
 
@@ -460,9 +416,10 @@ class RejectClassifierCV(OperatingPoint):
         if groups is not None:
             rests_on = "one_each" if order is None else "latest_one_each"
             together = np.unique(np.asarray(groups), return_inverse=True)[1]
-        return Task(
+        task = Task(
             X, y, classes, k, limits, prices, train, held, rests_on, weight, together, member, names
         )
+        return task._replace(small=self._small_groups(task))
 
     def _asked(
         self, classes: NDArray[Any], ordered: bool, posteriors: bool | None = None,
@@ -485,17 +442,16 @@ class RejectClassifierCV(OperatingPoint):
             refuse=self.small_groups == "error",
         )  # fmt: skip
 
-    def _learn(self, task: Task, cases: OutOfFold | None) -> Learner:
+    def _judge_out_of_fold(self, task: Task) -> Learner:
         """Judge the cases out of fold, and choose the model and its parameters."""
         estimator, grid = self._model, self._points
-        X, y = task.part(self)
-        groups = task.take(task.together)
+        (X, y), groups = task.part(self), task.take(task.together)
         self.choice_: Choice | None = None
+        cases = None
         if self._by_name:
             estimator, cases = self._choose_model(X, y, groups, task)
         if cases is not None:
-            _check_given(cases, task)
-            points, params = [replace(cases, weight=task.weight)], [dict[str, Any]()]
+            points, params = [cases], [dict[str, Any]()]
         else:
             splits = (
                 folds.split_shuffled(self.cv, X, y, groups, self.random_state)  # as the others were
@@ -567,14 +523,22 @@ class RejectClassifierCV(OperatingPoint):
                 cases = replace(cases, kind=novel_kinds(model, X, cases))
         return model, cases
 
-    def _judge_held(self, model: Any, learner: Learner, task: Task) -> OutOfFold:
-        """Judge the held-out cases as the learner ranks its own."""
-        X, _ = _safe_split(self, task.X, task.y, task.held, task.train)
+    def _judge_by(
+        self, model: Any, learner: Learner, task: Task
+    ) -> tuple[Learner, OutOfFold | None]:
+        """Judge held-out cases by the fitted model, or else those that it ranks alike."""
         posteriors = learner.cases.p is not None
-        new = judge_with(model, X, task.classes, posteriors=posteriors)
-        new = new.at_prices(task.ranking_prices)
-        about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
-        return replace(new, **{k: v[task.held] for k, v in about.items() if v is not None})
+        if task.held is not None:
+            X, _ = _safe_split(self, task.X, task.y, task.held, task.train)
+            new = judge_with(model, X, task.classes, posteriors=posteriors)
+            new = new.at_prices(task.ranking_prices)
+            about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
+            known = {name: of[task.held] for name, of in about.items() if of is not None}
+            return learner, replace(new, **known)
+        if is_tied(learner.cases):  # which it decides, or reviews, together
+            final = judge_with(model, task.X, task.classes, posteriors=posteriors)
+            learner = learner._replace(final=final).ranked(task.ranking_prices)
+        return learner, None
 
     def settle(
         self,
@@ -587,29 +551,20 @@ class RejectClassifierCV(OperatingPoint):
     ) -> Self:
         """Find the operating point of a ``model`` fitted on other cases, in the place of ``fit``.
 
-        Parameters
-        ----------
-        model : estimator
-            Fitted.
-        points : list of OutOfFold
-            Cases that it has not seen, which choose the operating point; by boundaries, at each
-            reject cost that the model can decide at.
-        proving : list of OutOfFold
-            Others, at the same reject costs, which say what to expect and prove what is promised:
-            the same cases must not do both.
-        ordered : bool
-            Whether the classes have an order.
-        X : array-like, default=None
-            Some training cases, to know what is typical.
+        The ``points`` are cases that it has not seen, which choose the operating point; by
+        boundaries, at each reject cost that the model can decide at.  Others, the ``proving`` ones,
+        say what to expect and prove what is promised: the same cases must not do both.  Some
+        training cases ``X`` say what is typical.
         """
-        self._validate_params()
-        self.__dict__.pop("expected_", None)
-        self._check(None)
+        self._check()
         for name in ("param_grid", "max_error_by_group", "review_budget_by_group"):
             if getattr(self, name) is not None:
                 raise RejoError(
-                    f"{name} cannot be used for a model that is fitted once, on rows that are "
-                    "streamed",
+                    Text(
+                        Setting(name),
+                        " cannot be used for a model that is fitted once, on rows "
+                        "that are streamed",
+                    ),
                     parameter=name,
                     remedy="Use RejectClassifierCV.fit on rows that fit into memory.",
                 )
@@ -626,79 +581,83 @@ class RejectClassifierCV(OperatingPoint):
         at = closest(points, limits)
         new, seed = proving[at], self.random_state if isinstance(self.random_state, Integral) else 0
         new = new.take(np.random.RandomState(int(seed)).permutation(len(new.y)))
-        chosen = choose(
-            points[at], limits, prices, self.confidence, held_out=new,
-            given=self._given_cuts(task), rests_on=task.rests_on, size=task.size,
-        )  # fmt: skip
-        self.choice_ = None
         learner = Learner(self.estimator, list(points), at, [{}] * len(points))
-        self._store(model, task, learner, chosen, new, apart=True)
+        self.choice_ = None
+        self._expect(task, *self._choose(model, task, learner, new, apart=True), apart=True)
         self.typical_ = None if X is None else typical_of(self.best_estimator_, X)
         return self
 
-    def _store(
-        self, model: Any, task: Task, learner: Learner, chosen: Chosen,
-        held_out: OutOfFold | None = None, *, apart: bool = False,
-    ) -> None:  # fmt: skip
-        """Set the operating point, and say what to expect of it.
+    def _choose(
+        self, model: Any, task: Task, learner: Learner, held_out: OutOfFold | None = None, *,
+        apart: bool = False,
+    ) -> tuple[Chosen, OutOfFold, OutOfFold | None]:  # fmt: skip
+        """Choose and set the operating point; return it with the cases, also held-out ones, at it.
 
-        If the model was fitted ``apart``, held-out cases say it.
+        The model may have been fitted ``apart``, on other cases.
         """
-        own = reviewing(learner.cases, chosen.reviewed)
-        cut = chosen.cut
+        chosen = choose(
+            learner.cases, task.limits, task.prices, self.confidence, held_out=held_out,
+            small=task.small, small_groups=self.small_groups, given=self._given_cuts(task),
+            rests_on=task.rests_on, size=task.size,
+        )  # fmt: skip
+        own, cut = reviewing(learner.cases, chosen.reviewed), chosen.cut
         if own.prices is None and np.array_equal(own.at(cut).decision, own.at(REGION).decision):
             cut = REGION
         cases, last = own.at(cut), final_classifier(model)
+        seen = None if held_out is None else reviewing(held_out, chosen.reviewed)
         self.best_estimator_ = model_at(model, cases)
         self.cut_ = None if cases.prices is None else cut
+        self.reject_cost_ = cases.reject_cost
         self.prices_, self.limits_ = task.prices, task.limits
         self.best_params_, self.curve_params_ = learner.params[learner.at], learner.params
-        self.reject_cost_ = cases.reject_cost
         self.guarantees_, self.margin_ = list(chosen.guarantees), chosen.margin
-        self.gap_ = chosen.gap
-        self.policy_ = None
+        self.gap_, self.policy_ = chosen.gap, None
         if task.names is not None:
             self.policy_ = GroupPolicy(task.names, [task.names[g] for g in chosen.reviewed])
-        seen = None if held_out is None else reviewing(held_out, chosen.reviewed)
-        if self.confidence is not None and seen is not None:
-            points = [replace(seen, fold=np.zeros(len(seen.y), np.intp)).at(c) for c in chosen.cuts]
-            at = int(np.searchsorted(chosen.cuts, chosen.cut))
-        elif cases.prices is None:
-            points, at = list(learner.points), learner.at
-            points[at] = cases
-        else:
-            points = [own.at(c) for c in chosen.cuts]
-            at = int(np.searchsorted(chosen.cuts, cut))
-        self.curve_, self.chosen_ = curve_of(points), at
-        n = len(task.train)
-        once = len(cases.y) == n and np.array_equal(cases.rows, np.arange(n))
-        self.outcomes_ = points if once and self.confidence is None and not apart else None
-        if apart and held_out is not None:
-            cases = held_out.at(cut)
-            size = independent_cases(len(cases.y), None, cases.together)
-            found = tally(cases.decision, cases.y)
-            self.rates_ = float(found.rejection_rate), float(found.error_rate)
-            self.sizes_ = (size / (2.0 if chosen.guarantees else 1.0),) * 2  # luck, if it is proved
-        else:
-            size, total = task.size, n if task.weight is None else float(task.weight.sum())
-            tested = len(cases.y) if cases.weight is None else float(cases.weight.sum())
-            seen_at = None if seen is None else seen.at(cut)
-            # An allowed error is met partly by luck; by luck alone, maybe, if no cut is sure of it.
-            sure = chosen.margin is not None and chosen.margin.limit is not None
-            luck = 0.0 if chosen.margin is None else 1.0 if sure else 4.0
-            self.rates_, self.sizes_ = estimate_rates(
-                cases, size, tested=tested / total, smooth=chosen.smooth, luck=luck,
-                held_out=seen_at,
-            )  # fmt: skip
-        self.n_effective_ = min(self.sizes_)
-        self.shares_ = outcome_shares(cases, len(task.classes), size)
-        self.costs_ = None if task.prices is None else mean_costs(cases, task.prices, size)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
         self._prices_said = None  # in words as given: prices_ hold the reviewers' mistakes too
         if self.cost_of is not None:
             self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
         copy_fitted(self, self.best_estimator_, names=FEATURES)
         self._kept: Any = None if apart else (task._replace(X=None, y=None), learner)
+        if self.confidence is not None and seen is not None:
+            one_fold = replace(seen, fold=np.zeros(len(seen.y), np.intp))
+            points = [one_fold.at(c) for c in chosen.cuts]
+            self.chosen_ = int(np.searchsorted(chosen.cuts, chosen.cut))
+        elif cases.prices is None:
+            points, self.chosen_ = list(learner.points), learner.at
+            points[learner.at] = cases
+        else:
+            points = [own.at(c) for c in chosen.cuts]
+            self.chosen_ = int(np.searchsorted(chosen.cuts, cut))
+        self.curve_ = curve_of(points)
+        once = np.array_equal(cases.rows, np.arange(len(task.train)))
+        self.outcomes_ = points if once and self.confidence is None and not apart else None
+        return chosen, cases, None if seen is None else seen.at(cut)
+
+    def _expect(
+        self, task: Task, chosen: Chosen, cases: OutOfFold, seen: OutOfFold | None, *,
+        apart: bool = False,
+    ) -> None:  # fmt: skip
+        """Say what to expect at the operating point: by held-out cases, if the fit was apart."""
+        if apart and seen is not None:
+            cases, size = seen, independent_cases(len(seen.y), None, seen.together)
+            found = tally(cases.decision, cases.y)
+            self.rates_ = float(found.rejection_rate), float(found.error_rate)
+            self.sizes_ = (size / (2.0 if chosen.guarantees else 1.0),) * 2  # luck, if it is proved
+        else:
+            n, size = len(task.train), task.size
+            total = n if task.weight is None else float(task.weight.sum())
+            tested = len(cases.y) if cases.weight is None else float(cases.weight.sum())
+            # An allowed error is met partly by luck; by luck alone, maybe, if no cut is sure of it.
+            sure = chosen.margin is not None and chosen.margin.limit is not None
+            luck = 0.0 if chosen.margin is None else 1.0 if sure else 4.0
+            self.rates_, self.sizes_ = estimate_rates(
+                cases, size, tested=tested / total, smooth=chosen.smooth, luck=luck, held_out=seen
+            )
+        self.n_effective_ = min(self.sizes_)
+        self.shares_ = outcome_shares(cases, len(task.classes), size)
+        self.costs_ = None if task.prices is None else mean_costs(cases, task.prices, size)
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, self.confidence or 0.95)
 
     def at(self, **targets: Any) -> Self:
@@ -736,13 +695,14 @@ class RejectClassifierCV(OperatingPoint):
         learner = learner._replace(
             points=[learner.cases], at=0, params=[learner.params[learner.at]]
         ).ranked(task.ranking_prices)
-        small = found._small_groups(task)
-        chosen = choose(learner.cases, task.limits, prices, small=small, size=task.size)
-        found._store(self.best_estimator_, task, learner, chosen)
+        task = task._replace(small=found._small_groups(task))
+        found._expect(task, *found._choose(self.best_estimator_, task, learner))
         return found
 
-    def _check(self, cases: OutOfFold | None) -> None:
+    def _check(self) -> None:
         """Refuse parameters that do not go together."""
+        self._validate_params()
+        self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
         given = check_targets(self.get_params(deep=False))
         learner, name = self._learner, self._by_name
         if isinstance(learner, FrozenEstimator):
@@ -769,11 +729,6 @@ class RejectClassifierCV(OperatingPoint):
                 not name and any(price in point for point in self._points),
             f"estimator={name!r} tunes its models by itself: leave param_grid out.":
                 name and self.param_grid is not None,
-            "cases are for an estimator that decides by posteriors, such as "
-            "ThresholdRejectClassifier, without a confidence.":
-                cases is not None and (promised or name or cases.p is None),
-            "cases are of one estimator: leave param_grid out.":
-                cases is not None and self.param_grid is not None,
             "max_cost is a promise: give a confidence, such as 0.95. For the lowest cost without a "
             "promise, cost_of alone is enough.":
                 "max_cost" in given and not promised,
@@ -856,16 +811,3 @@ def preparation(X: Any) -> Any:
         return TableEncoder()
     gaps = np.isnan(np.asarray(X, dtype=np.float64)).any()
     return make_pipeline(SimpleImputer(), StandardScaler()) if gaps else StandardScaler()
-
-
-def _check_given(cases: OutOfFold, task: Task) -> None:
-    """Refuse cases out of fold that are others, or with other weights."""
-    same = len(cases.y) == len(task.train) and np.array_equal(cases.y, task.k[task.train])
-    if not (same and np.array_equal(cases.classes, task.classes)):
-        raise ValueError("cases are not those of X: their classes or y differ.")
-    one = np.ones(len(task.train))
-    given, ours = (one if w is None else w for w in (cases.weight, task.weight))
-    if not np.array_equal(given, ours):
-        raise ValueError(
-            "cases and sample_weight differ: give both cross_fit and fit the same sample_weight."
-        )

@@ -1,10 +1,8 @@
 """Every case judged by a model that has not seen it: the one engine of this room.
 
-:func:`judge_folds` fits on the training part of every fold and judges its test part, for learners
-by posteriors and by boundaries, at each point of a grid, with the steps before the last shared.
 Whatever is asked afterwards (rates, curves, operating points, the choice of a model) is read from
-the :class:`OutOfFold` cases that it returns: they are ranked by doubt, and an operating point is a
-cut in that ranking.
+the :class:`OutOfFold` cases: they are ranked by doubt, and an operating point is a cut in that
+ranking.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.parallel import Parallel, delayed
 
+from rejo._frames import take_rows
 from rejo._io import progress
 from rejo._typing import Floats, Indices, Mask
 from rejo.baselines import ThresholdRejectClassifier, believable
@@ -30,8 +29,10 @@ from rejo.estimators import (
     BoundaryClassifier,
     Judgement,
     RejectClassifier,
+    RejoBoost,
     RejoSVC,
     SVMGrid,
+    UnknownScoreError,
     class_indices,
     final_step,
     judge_scores,
@@ -61,9 +62,8 @@ class OutOfFold:
     Parameters
     ----------
     doubt : ndarray of shape (n_cases,)
-        The higher, the sooner reviewed; infinite for a case that is reviewed at any cut.  By
-        posteriors, it is what a review is worth at ``prices``.  By boundaries, it is above 1 where
-        the learner rejects, and falls with its sureness.
+        The higher, the sooner reviewed; infinite for a case that is reviewed at any cut.  What a
+        review is worth at ``prices`` or, by boundaries, above 1 where the learner rejects.
     forced : ndarray of int of shape (n_cases,)
         The decision without review, as an index into ``classes``.
     cut : float, default=0.0
@@ -72,9 +72,9 @@ class OutOfFold:
         True classes, as indices, if they are known.
     classes : ndarray of shape (n_classes,), default=None
     p : ndarray of shape (n_cases, n_classes), default=None
-        Posteriors, if there are any; 0 for a class that the model did not see at all.
+        Posteriors, if there are any.
     prices : ndarray of shape (n_classes, n_classes + 1), default=None
-        Prices at which the doubt is what a review is worth; None by boundaries.
+        Of the doubt; None by boundaries.
     trained_for : float, default=nan
         The reject cost that a learner by boundaries was trained for.
     lower : ndarray of int of shape (n_cases,), default=None
@@ -82,8 +82,7 @@ class OutOfFold:
     score : ndarray of shape (n_cases,), default=None
         One number per case, higher for higher classes, if there are boundaries.
     bands : ndarray of shape (n_classes - 1, 2), default=None
-        Scores between which a case goes to review, at the learner's own cut; None if that depends
-        on more than the score.
+        Scores between which a case goes to review, if they alone decide it.
     kind : ndarray of int8 of shape (n_cases,), default=None
         Why the case is, or would be, reviewed, as an index into ``REASONS``; None: all ambiguous.
     fold, rows : ndarray of int of shape (n_cases,), default=None
@@ -93,11 +92,6 @@ class OutOfFold:
         Group to promise by, as an index.
     together : ndarray of int of shape (n_cases,), default=None
         Cases with the same number belong together, as the visits of one patient.
-
-    See Also
-    --------
-    cross_fit : Judge cases by cross-validation.
-    ranking_outcomes : Judge new cases by one fitted model.
     """
 
     doubt: Floats
@@ -162,10 +156,7 @@ class OutOfFold:
 
     @property
     def reject_cost(self) -> float:
-        """Price of a review, where an error costs 1, to which the cut amounts.
-
-        By boundaries it is the one that the learner was trained for.
-        """
+        """Price of a review, where an error costs 1, that the cut amounts to, or of training."""
         if self.prices is None:
             return self.trained_for
         return relative_price(with_cut(self.prices, self.cut))
@@ -222,10 +213,7 @@ class OutOfFold:
         return replace(self, **{k: a[cases] for k, a in arrays.items() if a is not None})
 
     def log_losses(self) -> Floats:
-        """Minus the logarithm of the posterior of the true class (n_cases,).
-
-        No class is taken to be impossible, as far as so many cases can tell.
-        """
+        """Minus the logarithm of the posterior of the true class (n_cases,), none impossible."""
         assert self.p is not None
         p = believable(self.p, len(self.y) if self.weight is None else float(self.weight.sum()))
         return -np.log(np.take_along_axis(p, self.y[:, None], axis=1)[:, 0])
@@ -289,12 +277,9 @@ def relative_price(prices: Floats) -> float:
 def chance_wrong(doubt: Floats, wrong: Any, weight: Floats | None = None) -> Floats:
     """Chance (n,) that each decision is wrong, given ``doubt`` (n,) in it, between 0 and 1.
 
-    The first cut at which counted errors are few enough is mostly one at which they happen to be
-    few.  The cut at which a curve meets the limit is exceeded about as often as not.
-
-    It is logistic in ``a + b logit(doubt) + 4 c doubt``: the posterior of an error, corrected for
-    models that are too sure, or not sure enough, all over or in their surest cases.  With many
-    cases, ``wrong`` itself counts more and more, as ``n / (n + 3000)``.
+    At the first cut where counted errors are few enough, they mostly happen to be few; a curve has
+    no such luck.  It is logistic in ``a + b logit(doubt) + 4 c doubt``; with many cases, ``wrong``
+    itself counts more and more, as ``n / (n + 3000)``.
     """
     wrong = np.asarray(wrong, dtype=np.float64)
     w = np.ones(len(wrong)) if weight is None else weight / weight.mean()
@@ -326,10 +311,7 @@ def of_posteriors(p: Floats, novel: Mask | None = None, **about: Any) -> OutOfFo
 
 
 def of_scores(scores: Floats, *, rejects: bool = True, **about: Any) -> OutOfFold:
-    """Cases by the scores (n, n_boundaries) of their boundaries.
-
-    Parallel boundaries are cuts of the mean score.
-    """
+    """Cases by the scores (n, n_boundaries); parallel boundaries are cuts of the mean score."""
     score, bands = scores.mean(axis=1), None
     edges = score[:, None] - scores
     if rejects and len(score):
@@ -356,7 +338,7 @@ def look(model: Any, X: Any) -> OutOfFold:
         return _predicted(model, X)
     cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
     about: dict[str, Any] = {"classes": last.classes_, "trained_for": cost}
-    if isinstance(last, BoundaryClassifier) and hasattr(last, "boundary_scores"):
+    if isinstance(last, BoundaryClassifier | RejoBoost) and hasattr(last, "boundary_scores"):
         return of_scores(last.boundary_scores(Z), rejects=last.reject_label_ is not None, **about)
     prices = last.prices_ if last.decides_by_posteriors else None
     return of_judgement(last.judge(Z), prices=prices, **about)
@@ -368,7 +350,13 @@ def judge_with(model: Any, X: Any, classes: NDArray[Any], *, posteriors: bool) -
         return among(look(model, X), classes)
     last, Z = final_step(model, X)
     novel = np.asarray(last.novel_mask(Z)) if hasattr(last, "novel_mask") else None
-    return with_classes(last.predict_proba(Z), last.classes_, classes, novel)
+    try:
+        p = last.predict_proba(Z)
+    except UnknownScoreError as error:  # such cases go to review at every cut
+        p = np.full((Z.shape[0], len(last.classes_)), np.nan)
+        known = np.setdiff1d(np.arange(len(p)), error.rows)
+        p[known] = last.predict_proba(take_rows(Z, known))
+    return with_classes(p, last.classes_, classes, novel)
 
 
 def with_classes(
@@ -464,10 +452,9 @@ def in_order(cases: OutOfFold) -> OutOfFold:
 
 
 def best_points(found: Sequence[Sequence[OutOfFold]], prices: Sequence[Floats | None]) -> list[int]:
-    """Index of the best point of a grid for each of the prices; ties go to the first.
+    """Index of the point with the lowest mean cost at each of the prices, or log loss if None.
 
-    That is the lowest mean cost at these prices (K, K + 1), or the lowest log loss if they are
-    None.  ``found`` has the same cases at each point, for each of the prices or one for all.
+    ``found`` has the same cases at each point, for each of the prices or one for all.
     """
 
     def loss(cases: OutOfFold, L: Floats | None) -> float:
@@ -502,11 +489,7 @@ def judge_fold(
     estimator: Any, points: Sequence[Point], fold: Fold, classes: NDArray[Any], *,
     costs: Sequence[float] | None, posteriors: bool,
 ) -> list[list[OutOfFold]]:  # fmt: skip
-    """Fit the last step at each point, as the steps before it prepared a split, and judge.
-
-    Points that differ only in the number of trees share one fit, and those that differ only in
-    ``C`` one path, if the learner has one.
-    """
+    """Fit the last step at each point, as the steps before it prepared a split, and judge."""
     if posteriors:
         return [[cases] for cases in _by_posteriors(estimator, points, fold, classes)]
     paths = (folds.fit_path(candidate(estimator, point), costs, fold) for point in points)
@@ -518,7 +501,7 @@ def judge_fold(
 def _by_posteriors(
     estimator: Any, points: Sequence[Point], fold: Fold, classes: NDArray[Any]
 ) -> list[OutOfFold]:
-    """Cases at each point."""
+    """Cases at each point; those that differ in trees alone, or in ``C``, may share a fit."""
     found: list[Any] = [None] * len(points)
     shared = "" if fold.weight is not None else _shared_parameter(estimator)
     for which in folds.alike(points, shared):
@@ -615,10 +598,7 @@ def _judge_machines(
 
 
 def novel_kinds(model: Any, X: Any, cases: OutOfFold) -> Any:
-    """Kinds (n,) of review by the detector around a classifier, out of the folds of these cases.
-
-    The classifier itself is not fitted again.
-    """
+    """Kinds (n,) of review by the detector around a classifier, out of the folds of these cases."""
     detecting = candidate(model)
     last_step(detecting).set_params(classifier=DummyClassifier())
     splits = list(PredefinedSplit(cases.fold).split())

@@ -31,6 +31,7 @@ from rejo.estimators import (
     Judgement,
     RejectClassifier,
     check_answering,
+    check_reject_cost,
     final_classifier,
     final_step,
     mean_price,
@@ -43,7 +44,7 @@ from rejo.selection.folds import check_aligned
 from rejo.selection.limits import GroupPolicy, Limit
 from rejo.selection.out_of_fold import with_cut
 from rejo.selection.promises import Guarantee
-from rejo.selection.summary import advise, cautions, matching_price, reason, summarise
+from rejo.selection.summary import cautions, reason, summarise
 from rejo.typical import Typical
 
 
@@ -137,27 +138,17 @@ class OperatingPoint(RejectClassifier):
     def summary(self) -> str:
         """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
-        said = summarise(
-            self.expected_, self._classes_said, self.shares_, self.reason(), self.guarantees_,
-            self.policy_, self.costs_,
-        )  # fmt: skip
-        margin = "" if self.margin_ is None else advise(self.limits_[0], self.margin_)
-        price = matching_price(self.limits_, self.reject_cost_, self._prices_said)
-        return " ".join(filter(None, [said, margin, price, *self.cautions()]))
-
-    @property
-    def _classes_said(self) -> list[str]:
-        return [str(label) for label in self.classes_.tolist()]
+        return summarise(self)
 
     def cautions(self) -> list[str]:
         """Say what to think of before the model is used; nothing if there is nothing."""
         check_is_fitted(self)
-        return cautions(self._classes_said, self.shares_, self.costs_, self.limits_, self.gap_)
+        return cautions(self)
 
     def reason(self) -> str:
         """Say what was asked for, at which prices, and what cases cost if prices were given."""
         check_is_fitted(self)
-        return reason(self.limits_, self.reject_cost_, self._prices_said, self.costs_)
+        return reason(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
@@ -176,14 +167,6 @@ class OperatingPoint(RejectClassifier):
         if share is not None:  # of ordinary cases that a detector may call novel
             point["novelty"] = share
         return point | ({"guarantees": self.guarantees_} if self.guarantees_ else {})
-
-    @property
-    def _lowest_reject_cost(self) -> float:
-        return -np.inf if self.decides_by_posteriors else 0.0
-
-    @property
-    def _highest_reject_cost(self) -> float:
-        return np.inf if self.decides_by_posteriors else 0.5
 
     def _check_state(self) -> None:
         """The rates are shares, the point is on the curve, and it decides by its prices."""
@@ -205,14 +188,12 @@ class OperatingPoint(RejectClassifier):
                 n_features in (None, getattr(last, "n_features_in_", None)),
         }.items():  # fmt: skip
             require(fine, self, problem)
-        if self.decides_by_posteriors:
+        if not self.decides_by_posteriors:
+            check_reject_cost(self)
+        else:
             cut = self.cut_
             fine = cut is not None and np.allclose(with_cut(prices, cut), last.prices_, rtol=1e-9)
             require(fine, self, "its prices and its cut are not those it decides by")
-
-    def _restore_state(self) -> None:
-        self.expected_ = self.expected_._restored()
-        self.costs_ = None if self.costs_ is None else self.costs_._restored()
 
     @property
     def _decider(self) -> Any:

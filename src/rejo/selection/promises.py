@@ -1,17 +1,14 @@
 """What can be promised about a rate, by cases that the candidates have never seen.
 
 Candidates are cuts in the ranking of a fitted learner.  They, and the order in which they are
-tested, are settled before anybody looks at the held-out cases.  If ``e`` of the ``n`` cases that
-count are bad, the true rate is at most ``beta.ppf(1 - delta, e + 1, n - e)`` with probability
-``1 - delta``, for any distribution of the data (Clopper and Pearson).
+tested, are settled before anybody looks at the held-out cases.  A rate is bounded exactly, for any
+distribution of the data (Clopper and Pearson).
 
-All limits are tested together at each candidate: it passes if each of them is proved by itself, at
-the full confidence, for the candidate is bad as soon as one limit is broken, and the test of this
-one goes wrong with the probability ``delta`` at most (an intersection-union test).  The first
-candidate that fails is the last that is tested, so that all that passed keep all limits at once
-(fixed-sequence testing; Angelopoulos et al., Learn then Test).  Nothing is divided by the number of
-candidates or of limits.  Only if it is to be found out which groups can be promised anything at
-all, several sequences share the confidence.
+A candidate passes if each limit is proved by itself, at the full confidence: it is bad as soon as
+one limit is broken, and the test of this one goes wrong with probability ``delta`` at most (an
+intersection-union test).  The first candidate that fails is the last that is tested (fixed-sequence
+testing; Angelopoulos et al., Learn then Test), so nothing is divided by the number of candidates.
+Only if it is open which groups can be promised anything, several sequences share the confidence.
 
 Of cases that belong together, one of each group counts in the exact test.  All of them count in a
 bet: ``z_g``, the mean over group ``g`` of ``bad - limit * counts``, has an expectation above 0 if
@@ -27,7 +24,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, logit, ndtr, ndtri
 from scipy.stats import binom
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, Setting, Text
 from rejo._html import table_html
 from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
 from rejo._typing import Floats
@@ -74,15 +71,9 @@ class TargetUnattainable(RejoError):
     problem : str
         What is wrong.
     attainable : float, default=nan
-        The lowest value of the rate that could be asked for.  With a confidence, it can be
-        promised; by cross-validation it is the best of many cuts, so expect more of new cases.
+        The lowest round value that could be asked for.
     **parts : str
         ``parameter`` that sets the target, and ``remedy``, what to do about it.
-
-    See Also
-    --------
-    RejectClassifierCV : Raises it.
-    rejo.metrics.cases_needed : How many cases a promise needs.
     """
 
     def __init__(self, problem: str, attainable: float = np.nan, **parts: Any) -> None:
@@ -116,11 +107,6 @@ class Guarantee(NamedTuple):
         The class or group.
     rests_on : str, default="random"
         How calibration cases were chosen; :attr:`assumption` says what follows.
-
-    See Also
-    --------
-    rejo.RejectClassifierCV : Gives guarantees if it has a ``confidence``.
-    rejo.metrics.binomial_upper_bound : The bound of a single rate.
     """
 
     rate: str
@@ -179,8 +165,7 @@ class Tests(NamedTuple):
     def line(self, reviewed: Sequence[int], limits: Sequence[Limit] | None = None) -> Floats:
         """Candidates (m,) in the order of their tests, if some groups are reviewed entirely.
 
-        If reviews help to keep a limit: from the one that is likeliest to be proved to those with
-        fewer reviews.  Else, from the fewest reviews to more.
+        From the one that is likeliest to be proved to fewer reviews or, of budgets, to more.
         """
         limits = self.kept(reviewed) if limits is None else limits
         if not limits:
@@ -198,10 +183,7 @@ class Tests(NamedTuple):
         return kept
 
     def lines(self, small: tuple[int, ...], review: bool) -> dict[tuple[int, ...], Floats]:
-        """Sequences of candidates, by the groups that are reviewed entirely.
-
-        There are several if it is open which groups can be promised anything.
-        """
+        """Sequences of candidates, by the groups that are reviewed entirely."""
         lines = {small: self.line(small)}
         if not review:
             return lines
@@ -235,11 +217,7 @@ class Tests(NamedTuple):
         return np.unique(cuts)
 
     def hopes(self, limits: Sequence[Limit], own: OutOfFold, cuts: Floats) -> Floats:
-        """What speaks for each candidate (m,) to be proved to keep all limits by the new cases.
-
-        The logarithm of its probability; or, if there is hardly a chance for any, how low the
-        bounds may well be.
-        """
+        """Log of the chance (m,) that new cases prove all limits, or how low bounds may be."""
         chance, margin = np.zeros(len(cuts)), np.full(len(cuts), np.inf)
         for limit in limits:
             p, distance = self.hope(limit, own, cuts)
@@ -288,8 +266,7 @@ def chance_of_proof(
 ) -> Floats:
     """Probability (m,) that ``new`` cases prove a limit, if ``bad`` of ``total`` others were bad.
 
-    They prove it if no more than ``most`` of them are bad.  Their number is beta-binomial, from
-    Jeffreys' prior; for many cases, nearly normal.
+    The number of bad ones is beta-binomial, from Jeffreys' prior; for many cases, nearly normal.
     """
     most = binom.ppf(1 - confidence, new, limit)
     most = np.where(binom.cdf(most, new, limit) <= 1 - confidence, most, most - 1)  # or -1
@@ -388,8 +365,7 @@ def group_scores(limit: Limit, cases: OutOfFold, cuts: Floats) -> Floats:
 def settle_stakes(own: Floats, limit: float, n_new: int, confidence: float) -> Floats:
     """Stakes (m,) by the scores (n, m) of groups that the model learned from, out of fold.
 
-    A little of a group that is all wrong, and of one that is all right, is added: nobody stakes all
-    on no errors.
+    A little of a group that is all wrong, and of one that is all right, is added.
     """
     n, m = own.shape
     best, chosen = np.full(m, -np.inf), np.zeros(m)
@@ -462,12 +438,12 @@ def _refusal(
         tests.kept(reviewed), proved,
         f"proved with {100 * tests.confidence:g} % confidence by {tests.n_new} {latest}calibration "
         "cases",
-        "give more cases or less confidence",
+        Text("give more cases, or ask for less ", Setting("confidence")),
     )  # fmt: skip
 
 
 def refusal(
-    limits: Sequence[Limit], holds: Callable[[Sequence[Limit]], bool], how: str, remedy: str
+    limits: Sequence[Limit], holds: Callable[[Sequence[Limit]], bool], how: str, remedy: Text
 ) -> TargetUnattainable:
     """Say of limits that cannot be kept what round ones could be: ``holds`` says if they would."""
     parts: dict[tuple[str, Any], list[int]] = {}  # one share for all classes is one limit
@@ -487,22 +463,25 @@ def refusal(
         if not holds(own):
             most = lowest(own, range(len(own)))
             what = "nothing would do" if most is None else f"{most:g} would"
-            said.append(f"{name_limits(own)} cannot be {how}; {what}")
+            said.append(Text(name_limits(own), f" cannot be {how}; {what}"))
             base = [x._replace(most=most or x.most) if j in rows else x for j, x in enumerate(base)]
     several = len(parts) > 1
     if several and not holds(base):
-        said = [f"{part}, by itself" for part in said]
-        said.append(f"{name_limits(base)} cannot all be {how}")
+        said = [Text(part, ", by itself") for part in said]
+        said.append(Text(name_limits(base), f" cannot all be {how}"))
         for rows in parts.values():
             if (most := lowest(base, rows)) is not None:
-                said.append(f"if the rest stays, {base[rows[0]].parameter}={most:g} would")
+                raised = Setting(base[rows[0]].parameter, most)
+                said.append(Text("if the rest stays, ", raised, " would"))
     # What would do alone, with the other limits as they are.
     enough = {limits[rows[0]].parameter: lowest(list(limits), rows) for rows in parts.values()}
     named = next((name for name, most in enough.items() if most is not None), limits[0].parameter)
     attainable = enough.get(named)
+    first, *others = said
+    problem = Text(first, *(part for text in others for part in ("; ", text)))
     return TargetUnattainable(
-        "; ".join(said), attainable=np.nan if attainable is None else attainable, parameter=named,
-        remedy=f"{'Raise a limit' if several else 'Raise it'}, or {remedy}.",
+        problem, attainable=np.nan if attainable is None else attainable, parameter=named,
+        remedy=Text(f"{'Raise a limit' if several else 'Raise it'}, ", remedy, "."),
     )  # fmt: skip
 
 

@@ -14,8 +14,7 @@ from rejo._io import percent
 from rejo._typing import Floats, Indices
 from rejo.metrics import Interval, binomial_upper_bound, tally
 from rejo.selection.choose import Margin
-from rejo.selection.expected import Expected, MeanCosts
-from rejo.selection.limits import GroupPolicy, Limit
+from rejo.selection.limits import Limit
 from rejo.selection.promises import Guarantee
 
 MOST_NAMES = 20  # of groups in a sentence
@@ -28,16 +27,9 @@ VAGUE = 2.0  # cases that allow a rate of so many times the limit show little
 MET, WITHIN, BEYOND, OPEN = "met", "missed, within chance", "missed, beyond chance", "open"
 
 
-def summarise(
-    expected: Expected,
-    classes: Sequence[str],
-    shares: Floats,
-    why: str,
-    guarantees: Sequence[Guarantee],
-    policy: GroupPolicy | None = None,
-    costs: MeanCosts | None = None,
-) -> str:
-    """Say what to expect, why it was chosen, and what is guaranteed."""
+def summarise(model: Any) -> str:
+    """Say what to expect of a fitted search, why it was chosen, and what is guaranteed."""
+    expected, costs = model.expected_, model.costs_
     n = expected.n_cases
     reviewed = round(n * expected.rejection_rate.estimate)
     sentences = [
@@ -47,11 +39,11 @@ def summarise(
         f"({_range(expected.error_rate, n)}).",
         f"About {short(expected.confidence)} of batches this size fall in these ranges, if new "
         "cases are like the training cases.",
-        describe_classes(classes, shares, n),
-        why,
+        describe_classes(_names(model), model.shares_, n),
+        reason(model),
     ]
-    sentences += describe_promises(guarantees)
-    for guarantee in guarantees:
+    sentences += describe_promises(model.guarantees_)
+    for guarantee in model.guarantees_:
         if guarantee.by is not None:
             continue
         if guarantee.rate == "mean_cost":
@@ -62,10 +54,19 @@ def summarise(
             said = short(estimate)
         if estimate > guarantee.bound:
             sentences.append(f"The other cases suggest {said}, which is more: expect that rather.")
-    if policy is not None and policy.reviewed:
-        names = _listed(policy.reviewed)
+    if model.policy_ is not None and model.policy_.reviewed:
+        names = _listed(model.policy_.reviewed)
         sentences.append(f"All cases of {names} go to review: nothing can be promised for them.")
-    return " ".join(filter(None, sentences))
+    if model.margin_ is not None:
+        sentences.append(advise(model.limits_[0], model.margin_))
+    if model.limits_ and model._prices_said is None and LEAST_PRICE <= model.reject_cost_ < 1:
+        price = f"{model.reject_cost_:.3g} of an error"
+        sentences.append(f"The same decisions cost least if a review costs {price}.")
+    return " ".join(filter(None, [*sentences, *cautions(model)]))
+
+
+def _names(model: Any) -> list[str]:
+    return [str(label) for label in model.classes_.tolist()]
 
 
 def describe_classes(classes: Sequence[str], shares: Floats, n: int) -> str:
@@ -101,16 +102,11 @@ def by_class(shares: Floats) -> list[ClassShares]:
     return [ClassShares(*map(float, row)) for row in zip(*columns, strict=True)]
 
 
-def cautions(
-    classes: Sequence[str],
-    shares: Floats,
-    costs: MeanCosts | None,
-    limits: Sequence[Limit],
-    gap: tuple[float, float] | None = None,
-) -> list[str]:
+def cautions(model: Any) -> list[str]:
     """Say what to think of before a model is used: classes that it fails, reviews that pay more."""
+    shares, costs, gap = model.shares_, model.costs_, model.gap_
     said, nothing = [], shares[:, :-1].sum() < LEAST_PRICE
-    for name, one in zip(classes, by_class(shares), strict=True):
+    for name, one in zip(_names(model), by_class(shares), strict=True):
         decided = one.cases - one.reviewed
         if decided > 0 and one.missed > MOSTLY * decided:
             said.append(
@@ -124,7 +120,7 @@ def cautions(
             f"Many cases are alike and go to review together: {short(gap[0])} of the cases or "
             f"{short(gap[1])}, nothing between."
         )
-    if costs is not None and not limits:
+    if costs is not None and not model.limits_:
         if nothing:
             said.append(
                 "Careful: every case goes to review, as no plan was found that is expected to cost "
@@ -147,11 +143,10 @@ def _listed(names: Sequence[str]) -> str:
     return said if more <= 0 else f"{said} and {more} more"
 
 
-def reason(
-    limits: Sequence[Limit], reject_cost: float, prices: str | None = None,
-    costs: MeanCosts | None = None,
-) -> str:  # fmt: skip
-    """Say what was asked for; ``prices`` are those that were given, in words."""
+def reason(model: Any) -> str:
+    """Say what was asked for, at which prices, and what cases cost if prices were given."""
+    limits, prices, reject_cost = model.limits_, model._prices_said, model.reject_cost_
+    costs = model.costs_
     said = [_asked(limits, priced=prices is not None)] if limits else []
     if prices is not None:
         said.append(prices)
@@ -169,13 +164,6 @@ def reason(
             f"{amount(costs.decide_all.estimate)}."
         )
     return " ".join(said)
-
-
-def matching_price(limits: Sequence[Limit], reject_cost: float, prices: str | None) -> str:
-    """Say for which price of a review the limits give the same decisions; else nothing."""
-    if not (limits and prices is None and LEAST_PRICE <= reject_cost < 1):
-        return ""
-    return f"The same decisions cost least if a review costs {reject_cost:.3g} of an error."
 
 
 def _asked(limits: Sequence[Limit], priced: bool) -> str:

@@ -1,12 +1,10 @@
 """Traps in a table: columns that give the class away, and rows that are copies.
 
-A column such as ``closed on`` or ``collection fees`` may have been filled in because of the class.
-A model that learns from it looks perfect, and is useless for new cases, which lack it.  Each column
-is tried alone, on cases that were not used to learn from it.
+A column such as ``closed on`` may have been filled in because of the class.  Each column is tried
+alone, on cases that were not used to learn from it.
 
-A guarantee counts independent cases.  Copies of a row are right or wrong together, so ``n`` of them
-prove no more than one, and a model has seen a calibration case whose copy it learned from.  Rows of
-a table with few different values are often identical by chance, and such cases are independent.
+A guarantee counts independent cases, and copies of a row are right or wrong together.  Rows of a
+table with few different values are often identical by chance, and such cases are independent.
 """
 
 import warnings
@@ -52,19 +50,7 @@ class Leaks(NamedTuple):
 
 
 def find_leaks(X: Any, y: Any, *, groups: Any = None, random_state: int = 0) -> Leaks:
-    """Try each column of a DataFrame alone; rows of one group are never learned from and predicted.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from rejo.selection.traps import find_leaks
-    >>> random = np.random.RandomState(0)
-    >>> income = random.normal(size=200)
-    >>> late = income + random.normal(size=200) < 0
-    >>> X = pd.DataFrame({"income": income, "fees": np.where(late, 40 + income, 0)})
-    >>> [suspect.column for suspect in find_leaks(X, late).suspects]
-    ['fees']
-    """
+    """Try each column of a DataFrame alone; rows of one group stay together."""
     labels, y = np.unique(np.asarray(y), return_inverse=True)
     K, n = len(labels), len(y)
     if K < 2 or n < FEWEST:
@@ -189,7 +175,6 @@ FAR_MORE = 1000.0  # times what chance explains; real tables with few values hav
 MORE = 10.0  # times, if such rows are nearly always of the same class
 SAME = 0.95
 FEW = 10  # different rows
-BLOCK = 10_000  # rows at a time
 
 
 class RepeatedRows(UserWarning):
@@ -216,8 +201,16 @@ def repeated_share(X: Any, y: Indices, groups: Any = None) -> float:
     have the same value in a column, multiplied over the columns, as if these were independent.  A
     table in which every row occurs twice, or another number of times, is a copy whatever it holds.
     """
-    rows = _identify(X)
     y = np.asarray(y)
+    rows, chance, varying = np.zeros(len(y), np.intp), 1.0, []
+    for column in _columns(X):
+        values, code, seen = np.unique(column, return_inverse=True, return_counts=True)
+        if len(values) > 1:
+            rows = np.unique(rows * len(values) + code, return_inverse=True)[1]
+            if rows.max() + 1 == len(rows):  # all differ
+                return 0.0
+            chance *= _pairs(seen) / _pairs(np.array([len(y)]))
+            varying.append(values[np.isfinite(values)])
     if groups is not None:  # one row of each group
         _, group = np.unique(np.asarray(groups), return_inverse=True)
         _, kept = np.unique(np.column_stack([rows, group]), axis=0, return_index=True)
@@ -230,26 +223,11 @@ def repeated_share(X: Any, y: Indices, groups: Any = None) -> float:
     _, of_class = np.unique(np.column_stack([rows, y]), axis=0, return_counts=True)
     if len(counts) >= FEW and np.gcd.reduce(of_class) > 1:  # the whole table, copied
         return share
-    pairs = _pairs(counts)
+    if len(varying) == 1:  # chance would be all there is: count values as fine as the closest two
+        chance = float(np.diff(varying[0]).min() / np.ptp(varying[0]))
+    pairs, n = _pairs(counts), len(rows)
     limit = MORE if _pairs(of_class) >= SAME * pairs else FAR_MORE
-    return share if pairs > limit * _chance(X, len(rows), pairs / limit) else 0.0
-
-
-def _chance(X: Any, n: int, least: float) -> float:
-    """Expected number of pairs of identical rows, if ``n`` are drawn; exact if above ``least``."""
-    expected, columns = n * (n - 1) / 2, []
-    for column in _columns(X):
-        values, seen = np.unique(column, return_counts=True)
-        if len(values) == 1:
-            continue
-        columns.append(values[np.isfinite(values)])
-        expected *= _pairs(seen) / _pairs(np.array([len(column)]))
-        if len(columns) > 1 and expected < least:
-            break
-    if len(columns) == 1:  # chance would be all there is: count values as fine as the closest two
-        (values,) = columns
-        expected = n * (n - 1) / 2 * (np.diff(values).min() / np.ptp(values))
-    return float(expected)
+    return share if pairs > limit * chance * n * (n - 1) / 2 else 0.0
 
 
 def _pairs(counts: NDArray[Any]) -> float:
@@ -258,40 +236,13 @@ def _pairs(counts: NDArray[Any]) -> float:
     return float((size * (size - 1) / 2).sum())
 
 
-def _identify(X: Any) -> Indices:
-    """A number for each row (n,), the same for identical rows."""
-    seen: dict[bytes, int] = {}
-    return np.array([seen.setdefault(row, len(seen)) for row in _row_bytes(X)], dtype=np.intp)
-
-
-def _row_bytes(X: Any) -> Iterator[bytes]:
-    if issparse(X):
-        X = X.tocsr(copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        for start, end in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-            yield X.indices[start:end].tobytes() + X.data[start:end].tobytes()
-        return
-    columns = list(_columns(X))
-    for start in range(0, len(columns[0]) if columns else 0, BLOCK):
-        block = np.column_stack([column[start : start + BLOCK] for column in columns])
-        yield from (row.tobytes() for row in np.ascontiguousarray(block))
-
-
-def _columns(X: Any) -> Iterator[Floats]:
+def _columns(X: Any) -> Iterator[Any]:
     """Each column (n,) as numbers; equal where the values are."""
     if issparse(X):
         X = X.tocsc()
         yield from (X[:, [j]].toarray()[:, 0] for j in range(X.shape[1]))
-    elif hasattr(X, "columns"):
-        yield from (_as_numbers(np.asarray(X[name])) for name in X.columns)
-    else:
-        table = np.asarray(X)
-        yield from (_as_numbers(column) for column in table.reshape(len(table), -1).T)
-
-
-def _as_numbers(column: NDArray[Any]) -> Floats:
-    if column.dtype.kind in "biuf":
-        return column.astype(np.float64) + 0.0  # no -0.0
-    codes: dict[str, int] = {}
-    return np.array([codes.setdefault(str(v), len(codes)) for v in column.tolist()], dtype=float)
+        return
+    columns = (X[name] for name in X.columns) if hasattr(X, "columns") else np.asarray(X).T
+    for column in map(np.asarray, columns):
+        numbers = column.dtype.kind in "biuf"
+        yield column if numbers else np.unique(column.astype(str), return_inverse=True)[1] + 0.0

@@ -1,5 +1,5 @@
-// What every instruction set shares: aligned memory, the kernel's name, the
-// watch that lets Ctrl-C through, and the shape of a solution.
+// What every instruction set shares: aligned memory, the watch that lets Ctrl-C through, and the
+// shape of a solution.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -83,27 +83,6 @@ class Watch {
   std::function<bool()> poll_;
   double work_ = 0;
   Clock::time_point last_ = Clock::now();
-};
-
-enum class KernelName { linear, poly, rbf, sigmoid };
-
-struct Kernel {
-  KernelName name = KernelName::rbf;
-  double gamma = 1, coef0 = 0;
-  int degree = 3;
-};
-
-// Points as features x points, so that one feature of neighbouring points is contiguous.
-// Points that are only compared with others keep their rows, sparse ones always do (CSR).
-struct Points {
-  std::size_t n = 0, p = 0, stride = 0;
-  Buffer<double> columns;          // (p, stride)
-  const double* rows = nullptr;    // (n, p)
-  // CSR; empty when dense
-  std::vector<double> values;
-  std::vector<std::int64_t> indices, indptr;
-  std::vector<double> squared_norms;  // sparse only
-  bool sparse() const { return !indptr.empty(); }
 };
 
 // The dual of n points in Q replicas.  Arrays are (Q, stride), replica-major.

@@ -5,24 +5,27 @@
 #include "_smo.hpp"
 #include "_factor.hpp"
 #include "_interior.hpp"
-#include "_crossover.hpp"
+#include "_blocks.hpp"
 
 class Implementation final : public Engine {
  public:
   const char* name() const override { return REJO_NAME; }
 
-  void gram(const Kernel& kernel, const Points& points, float* K, Watch& watch) const override {
-    REJO_ARCH::gram(kernel, points, K, padded(points.n), watch);
+  void gram(const Kernel& kernel, const Points<float>& points, float* K, std::size_t threads,
+            Watch& watch) const override {
+    REJO_ARCH::gram(kernel, points, K, padded(points.n), threads, watch);
   }
-  void gram(const Kernel& kernel, const Points& points, double* K, Watch& watch) const override {
-    REJO_ARCH::gram(kernel, points, K, padded(points.n), watch);
+  void gram(const Kernel& kernel, const Points<double>& points, double* K, std::size_t threads,
+            Watch& watch) const override {
+    REJO_ARCH::gram(kernel, points, K, padded(points.n), threads, watch);
   }
-  void evaluate(const Kernel& kernel, const Points& basis, const double* coef, const Points& at,
-                double* g, Watch& watch) const override {
-    REJO_ARCH::evaluate(kernel, basis, coef, at, g, watch);
+  void evaluate(const Kernel& kernel, const Points<double>& basis, const double* coef,
+                const Points<double>& at, double* g, std::size_t threads,
+                Watch& watch) const override {
+    REJO_ARCH::evaluate(kernel, basis, coef, at, g, threads, watch);
   }
 
-  bool factorise(const Kernel& kernel, const Points& points, double eps, std::size_t max_rank,
+  bool factorise(const Kernel& kernel, const Points<double>& points, double eps, std::size_t max_rank,
                  Factor& factor, Watch& watch) const override {
     return Cholesky(kernel, points, max_rank, factor).run(eps, watch);
   }
@@ -44,24 +47,27 @@ class Implementation final : public Engine {
       if (!interior_start<float>(dual, factor, interior, watch))
         interior_start<double>(dual, factor, interior, watch);
     }
-    clip(dual);
-    gradient(factor, dual);
-    if (balance(dual)) gradient(factor, dual);
     const std::size_t most = factor.rank + dual.Q + kExtra + dual.n / 256;
-    Progress progress = crossover(dual, factor, most, tol, max_iter, watch);
+    Progress progress = blocks(dual, FactorSource{factor}, most, tol, max_iter, watch);
     progress.iterations += interior;
     return progress;
   }
 
-  Progress solve_rows(Dual& dual, const Kernel& kernel, const Points& points, bool single,
-                      std::size_t bytes, double tol, Count max_iter, Watch& watch) const override {
-    return single ? on_rows<float>(dual, kernel, points, bytes, tol, max_iter, watch)
-                  : on_rows<double>(dual, kernel, points, bytes, tol, max_iter, watch);
+  Progress solve_blocks(Dual& dual, const Kernel& kernel, const Points<float>& points,
+                        std::size_t threads, double tol, Count max_iter,
+                        Watch& watch) const override {
+    return blocks(dual, KernelSource<float>{kernel, points, threads}, kBlock, tol, max_iter, watch);
+  }
+  Progress solve_blocks(Dual& dual, const Kernel& kernel, const Points<double>& points,
+                        std::size_t threads, double tol, Count max_iter,
+                        Watch& watch) const override {
+    return blocks(dual, KernelSource<double>{kernel, points, threads}, kBlock, tol, max_iter, watch);
   }
 
  private:
   static constexpr int kInterior = 100;
   static constexpr std::size_t kExtra = 64;
+  static constexpr std::size_t kBlock = 1024;  // points: their Gram matrix stays in the caches
 
   template <class T>
   static bool interior_start(Dual& dual, const Factor& factor, Count& iterations, Watch& watch) {
@@ -75,21 +81,9 @@ class Implementation final : public Engine {
   template <class T>
   static Progress on_gram(Dual& dual, const T* K, double tol, Count max_iter, Watch& watch) {
     GramRows<T> rows{K, padded(dual.n)};
-    return pairs<T>(dual, rows, tol, max_iter, watch);
-  }
-
-  template <class T>
-  static Progress on_rows(Dual& dual, const Kernel& kernel, const Points& points, std::size_t bytes,
-                          double tol, Count max_iter, Watch& watch) {
-    CachedRows<T> rows(kernel, points, bytes);
-    return pairs<T>(dual, rows, tol, max_iter, watch);
-  }
-
-  template <class T, class Rows>
-  static Progress pairs(Dual& dual, Rows& rows, double tol, Count max_iter, Watch& watch) {
     clip(dual);
     gradient(dual, rows, dual.f.data(), watch);
     if (balance(dual)) gradient(dual, rows, dual.f.data(), watch);
-    return Smo<T, Rows>(dual, rows).run(tol, max_iter, nullptr, watch);
+    return Smo<T, GramRows<T>>(dual, rows).run(tol, max_iter, nullptr, watch);
   }
 };

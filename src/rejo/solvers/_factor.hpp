@@ -4,8 +4,8 @@
 
 class Cholesky {
  public:
-  Cholesky(const Kernel& kernel, const Points& points, std::size_t max_rank, Factor& out)
-      : kernel_(kernel), points_(points), probe_(kernel, points, points), max_rank_(max_rank),
+  Cholesky(const Kernel& kernel, const Points<double>& points, std::size_t max_rank, Factor& out)
+      : kernel_(kernel), points_(points), values_(kernel, points, points), max_rank_(max_rank),
         out_(out), row_(padded(points.n)) {
     out.n = points.n;
     out.residual.resize(points.n);
@@ -34,10 +34,10 @@ class Cholesky {
  private:
   double diagonal(std::size_t i) {
     if (kernel_.name == KernelName::rbf) return 1.0;
-    alignas(64) double value[kD];
-    const std::size_t block = i / kD * kD;
-    probe_.row(i, block, block + kD, value);
-    return value[i - block];
+    alignas(64) double value[kTile];
+    const std::size_t first = i / kTile * kTile;
+    values_.row(i, first, first + kTile, value);
+    return value[i - first];
   }
 
   // Adds pivots until no residual among `rows` exceeds eps; Z's row t belongs to point rows[t].
@@ -60,7 +60,7 @@ class Cholesky {
       if (k >= 16 && k % 8 == 0 && hopeless(k, start / mean, mean / eps)) return false;
       if (k == F.width) resize(F.width + 2 * kD, rows.size());
       watch.check();
-      probe_.row(rows[best], 0, row_.size(), row_.data());
+      values_.row(rows[best], 0, row_.size(), row_.data());
       const double scale = 1 / std::sqrt(largest);
       const double* pivot_row = F.row(best);
       for (std::size_t t = 0; t < rows.size(); ++t) {
@@ -93,10 +93,10 @@ class Cholesky {
 
   // Z = K_P L^-T for every point, L = Z_P: forward substitution on tiles of points.
   void extend(const std::vector<std::size_t>& rows, Watch& watch) {
-    constexpr std::size_t kTile = 4 * kD;
+    constexpr std::size_t kSome = 4 * kD;
     Factor& F = out_;
     const std::size_t r = F.rank, n = points_.n;
-    Buffer<double> tile(r * kTile), L(r * r);
+    Buffer<double> tile(r * kSome), L(r * r);
     std::vector<std::size_t> place(n);
     for (std::size_t t = 0; t < rows.size(); ++t) place[rows[t]] = t;
     for (std::size_t a = 0; a < r; ++a) {
@@ -105,25 +105,25 @@ class Cholesky {
     }
     F.width = (r + kD - 1) / kD * kD;
     F.Z.reset(padded(n) * F.width);
-    for (std::size_t base = 0; base < padded(n); base += kTile) {
+    for (std::size_t base = 0; base < padded(n); base += kSome) {
       watch.check();
       for (std::size_t a = 0; a < r; ++a) {
-        double* t = &tile[a * kTile];
-        probe_.row(F.pivots[a], base, base + kTile, t);
+        double* t = &tile[a * kSome];
+        values_.row(F.pivots[a], base, base + kSome, t);
         vd v[4];
         for (std::size_t c = 0; c < 4; ++c) v[c] = load(t + c * kD);
         for (std::size_t b = 0; b < a; ++b) {
           const vd l = splat(L[a * r + b]);
-          for (std::size_t c = 0; c < 4; ++c) v[c] -= l * load(&tile[b * kTile + c * kD]);
+          for (std::size_t c = 0; c < 4; ++c) v[c] -= l * load(&tile[b * kSome + c * kD]);
         }
         const double inverse = 1 / L[a * r + a];
         for (std::size_t c = 0; c < 4; ++c) store(t + c * kD, v[c] * inverse);
       }
-      for (std::size_t i = base; i < std::min(n, base + kTile); ++i) {
+      for (std::size_t i = base; i < std::min(n, base + kSome); ++i) {
         double* z = F.Z.data() + i * F.width;
         double norm = 0;
         for (std::size_t a = 0; a < r; ++a) {
-          z[a] = tile[a * kTile + (i - base)];
+          z[a] = tile[a * kSome + (i - base)];
           norm += z[a] * z[a];
         }
         F.residual[i] = std::max(0.0, diagonal(i) - norm);
@@ -134,8 +134,8 @@ class Cholesky {
 
   static constexpr std::size_t kSample = 700;
   const Kernel& kernel_;
-  const Points& points_;
-  Probe probe_;
+  const Points<double>& points_;
+  Values<double> values_;
   std::size_t max_rank_;
   Factor& out_;
   Buffer<double> row_;

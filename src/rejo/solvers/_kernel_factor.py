@@ -2,7 +2,8 @@
 
 The pivots are points, and every function that they carry, ``g = sum_j coef_j k(x_j, .)``, has the
 values ``Z w`` at the points and the norm ``|w|``: ``w = L' coef``, where ``L`` are the pivots' rows
-of ``Z``.  So a problem on ``Z`` is the problem in the kernel's space, among these functions.
+of ``Z``.  So a problem on ``Z`` is the problem in the kernel's space, among these functions.  Where
+every point is a pivot, their kernel functions themselves do: ``Z = K``, and there is no ``L``.
 
 ``svm`` factorises dense points by itself, in C++.  This is for all kernels and kinds of input, and
 stops at a rank that it is given: then the pivots are a random sample, as in the method of Nystroem.
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpstrf, spotrf
 from scipy.sparse import issparse
 
 from rejo._typing import Floats, Indices
@@ -23,6 +24,7 @@ from rejo.solvers.reference import gram
 from rejo.solvers.types import Kernel
 
 COARSEST = 1e-3  # of the largest k(x, x): no residual above this, however large eps
+COARSE = 1e-4  # of it: rounding in the eigenvalues of a Gram matrix in single precision is below
 FINEST = 1e-13  # of the largest k(x, x): what is below is rounding
 BELOW_ZERO = 1e-6  # ... and a residual so far below 0 is not
 FIRST, GROWTH = 96, 4  # points in the first sample for pivots; the next has so many times more
@@ -38,12 +40,12 @@ class Factor:
     pivots: Indices  # (r,)
     residual: Floats  # (n,) diagonal of K - Z Z'
     definite: bool = True  # False: a residual is far below 0, so K is not positive semidefinite
-    K: Floats | None = None  # (n, n) where it was computed
+    is_gram: bool = False  # Z is K itself, of full rank
 
     @cached_property
     def norms(self) -> Floats:
-        """``|z_i|^2`` (n,)."""
-        return np.einsum("ij,ij->i", self.Z, self.Z)
+        """``k(x_i, x_i)`` (n,), without what was left out."""
+        return self.Z.diagonal() if self.is_gram else np.einsum("ij,ij->i", self.Z, self.Z)
 
     @cached_property
     def single(self) -> NDArray[np.float32]:
@@ -52,8 +54,29 @@ class Factor:
 
     @cached_property
     def gram(self) -> Floats:
-        """``Z Z'`` (n, n)."""
-        return self.Z @ self.Z.T if self.K is None else self.K
+        """``K`` (n, n), without what was left out."""
+        return self.Z if self.is_gram else self.Z @ self.Z.T
+
+    @cached_property
+    def _single_gram(self) -> NDArray[np.float32]:
+        return self.gram.astype(np.float32)
+
+    @cached_property
+    def _room(self) -> NDArray[np.uint8]:
+        # 8 MB or more: the allocator keeps that, and fresh memory takes as long as the arithmetic.
+        return np.empty(max(8 * len(self.Z) ** 2, 2**23), dtype=np.uint8)
+
+    def scaled(self, s: NDArray[Any], shift: float = 1.0) -> NDArray[Any]:
+        """``diag(s) K diag(s) + shift I`` in Fortran order and the precision of ``s`` (n,).
+
+        The next call writes to the same memory.
+        """
+        n, K = len(s), self.gram if s.dtype == np.float64 else self._single_gram
+        M = self._room[: n * n * s.itemsize].view(s.dtype).reshape(n, n)
+        np.multiply(K, s, out=M)
+        M.T[...] *= s
+        M[np.diag_indices_from(M)] += shift
+        return M.T
 
 
 class Values:
@@ -61,12 +84,13 @@ class Values:
 
     def __init__(self, X: Any, kernel: Kernel) -> None:
         self.X, self.kernel, self.n = X, kernel, X.shape[0]
-        self._squares: Floats | None = None
+        self._scaled: tuple[Floats, Floats] | None = None  # z = sqrt(2 gamma) x, and |z|^2 / 2
         if kernel.name == "rbf" and not issparse(X) and X.shape[1] > FEW:
             self.X = X - X.mean(axis=0)
-            squares = np.einsum("ij,ij->i", self.X, self.X)
-            if kernel.gamma * squares.max() <= FAR:
-                self._squares = squares
+            Z = np.sqrt(2.0 * kernel.gamma) * self.X
+            halves = 0.5 * np.einsum("ij,ij->i", Z, Z)
+            if halves.max() <= FAR:
+                self._scaled = Z, halves
 
     def diagonal(self) -> Floats:
         """``k(x_i, x_i)`` (n,)."""
@@ -87,15 +111,13 @@ class Values:
         X = self.X
         if self.kernel.name == "precomputed":
             return np.asarray(X[rows][:, others])
-        if self._squares is None:
+        if self._scaled is None:
             return gram(X[rows], X[others], self.kernel)
-        # |x - z|^2 = |x|^2 + |z|^2 - 2 x.z
-        D = X[rows] @ X[others].T
-        D *= -2.0
-        D += self._squares[rows, None]
-        D += self._squares[others]
-        np.maximum(D, 0.0, out=D)
-        D *= -self.kernel.gamma
+        Z, halves = self._scaled
+        D = Z[rows] @ Z[others].T
+        D -= halves[rows, None]
+        D -= halves[others]
+        np.minimum(D, 0.0, out=D)
         return np.exp(D, out=D)
 
 
@@ -105,7 +127,7 @@ def factorise(values: Values, eps: float, max_rank: int) -> Factor:
     largest = float(np.abs(residual).max())
     eps = max(min(eps, COARSEST * largest), FINEST * largest)
     Z, pivots = np.empty((values.n, 0)), np.empty(0, dtype=np.intp)
-    K, rng, size = None, np.random.default_rng(0), FIRST
+    rng, size = np.random.default_rng(0), FIRST
     while (room := max_rank - len(pivots)) > 0:
         left = np.flatnonzero(residual > eps)  # points that the pivots miss
         if len(left) == 0:
@@ -116,6 +138,11 @@ def factorise(values: Values, eps: float, max_rank: int) -> Factor:
         S = values.between(left, left)
         if len(pivots):
             S -= Z[left] @ Z[left].T
+        elif len(left) == values.n:
+            whole = Factor(S, left, np.zeros(values.n), is_gram=True)
+            M = whole.scaled(np.ones(values.n, dtype=np.float32), -eps - COARSE * largest)
+            if not spotrf(M, lower=1, clean=0, overwrite_a=1)[1]:
+                return whole  # all eigenvalues are larger than eps, so all residuals are
         U, order, rank, _ = dpstrf(S.T, tol=eps)  # P'SP = U'U, up to eps
         if rank == 0:  # not a number
             break
@@ -129,7 +156,6 @@ def factorise(values: Values, eps: float, max_rank: int) -> Factor:
             U *= np.tri(values.n, dtype=bool).T  # LAPACK leaves the other half as it was
             new = np.empty((values.n, rank))
             new[order] = U.T[:, :rank]
-            K = S if rank == values.n else None
         else:
             new = values.between(slice(None), chosen)
             new -= Z @ Z[chosen].T
@@ -138,4 +164,4 @@ def factorise(values: Values, eps: float, max_rank: int) -> Factor:
         residual[chosen] = 0.0
         Z = np.ascontiguousarray(new) if Z.shape[1] == 0 else np.hstack([Z, new])
         pivots = np.append(pivots, chosen)
-    return Factor(Z, pivots, residual, bool(residual.min() >= -BELOW_ZERO * largest), K)
+    return Factor(Z, pivots, residual, bool(residual.min() >= -BELOW_ZERO * largest))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from rejo._typing import Floats
 from rejo.solvers._linear_objective import Objective
@@ -129,7 +129,7 @@ class _Newton:
         for s, y, inner in reversed(self.pairs):
             kept.append(a := (s @ g) / inner)
             g -= a * y
-        d = cho_solve(self.factor, g / self.scale) / self.scale
+        d = dpotrs(self.factor, g / self.scale)[0] / self.scale
         for (s, y, inner), a in zip(self.pairs, reversed(kept), strict=True):
             d += s * (a - (y @ d) / inner)
         return -d
@@ -155,14 +155,14 @@ def _lift(point: Point, p: int, curvature: float) -> float:
     return max(slope / (2.0 + np.abs(b).max()) - curvature, 0.0) / len(b)
 
 
-def _cholesky(H: Floats) -> Any:
+def _cholesky(H: Floats) -> Floats:
     """Factorise a matrix of unit diagonal; what is not positive definite gets a ridge."""
     ridge = 1e-15
     while True:
-        try:
-            return cho_factor(H + ridge * np.eye(len(H)), overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            ridge *= 100.0
+        U, failed = dpotrf(H + ridge * np.eye(len(H)), clean=0)
+        if not failed or not np.isfinite(ridge):
+            return np.asarray(U)
+        ridge *= 100.0
 
 
 class _TruncatedNewton:

@@ -100,7 +100,7 @@ class Objective:
 
     def hessian(self, x: Floats) -> Floats:
         """Matrix (p + Q, p + Q)."""
-        p, (w, b) = self.p, np.split(x, [self.p])
+        p, w, b = self.p, x[: self.p], x[self.p :]
         H = np.zeros((p + self.Q, p + self.Q))
         for rows in self.rows(self.active(x)):
             Z = self.points(rows)

@@ -51,10 +51,10 @@ inline typename Simd<T>::I iota() {
   for (std::size_t k = 0; k < Simd<T>::N; ++k) v[k] = static_cast<typename Simd<T>::Int>(k);
   return v;
 }
-inline double sum(vd v) {
-  double s = 0;
-  for (std::size_t k = 0; k < kD; ++k) s += v[k];
-  return s;
+inline double sum(vd v) {  // in halves: few additions wait for each other
+  for (std::size_t step = kD / 2; step > 0; step /= 2)
+    for (std::size_t k = 0; k < step; ++k) v[k] += v[k + step];
+  return v[0];
 }
 template <class V>
 inline V max(V a, V b) {
@@ -97,6 +97,23 @@ inline vd exp(vd x) {
   return (vd)((vl)p + ((vl)k << 52));  // times 2^n: n sits in the low bits of k
 }
 
+// The same in single precision; below -87 it stays at 2e-38.
+inline vf exp(vf x) {
+  x = max(x, splat(-87.0f));
+  const float shift = 12582912.0f;  // 1.5 * 2^23
+  const vf k = x * 1.44269504f + shift;
+  const vf n = k - shift;
+  const vf r = x - n * 0.693359375f + n * 2.12194440e-4f;
+  vf p = splat(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  return (vf)((vi)p + ((vi)k << 23));
+}
+
 inline double dot(const double* a, const double* b, std::size_t n) {  // any alignment
   vd s0{}, s1{};
   std::size_t i = 0;
@@ -107,6 +124,19 @@ inline double dot(const double* a, const double* b, std::size_t n) {  // any ali
   double s = sum(s0 + s1);
   for (; i < n; ++i) s += a[i] * b[i];
   return s;
+}
+
+// out[r] = row r of a (Tall, ld) . b: what is read of b serves all rows
+template <std::size_t Tall>
+inline void dots(const double* a, std::size_t ld, const double* b, std::size_t n, double* out) {
+  vd sums[Tall] = {};
+  std::size_t i = 0;
+  for (; i + kD <= n; i += kD)
+    for (std::size_t r = 0; r < Tall; ++r) sums[r] += load_unaligned(a + r * ld + i) * load_unaligned(b + i);
+  for (std::size_t r = 0; r < Tall; ++r) {
+    out[r] = sum(sums[r]);
+    for (std::size_t k = i; k < n; ++k) out[r] += a[r * ld + k] * b[k];
+  }
 }
 
 // y += t x, any alignment

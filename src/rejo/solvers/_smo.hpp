@@ -13,21 +13,30 @@ class FreeSet {
   template <class Rows>
   bool factorise(const Dual& dual, Rows& rows, double ridge) {
     m_ = variable.size();
-    L_.assign(m_ * m_, 0.0);
+    L_.assign((m_ + kPanel - 1) / kPanel * kPanel * m_, 0.0);
     for (std::size_t a = 0; a < m_; ++a) {
       const std::size_t i = variable[a] % dual.stride, q = variable[a] / dual.stride;
-      double* La = &L_[a * m_];
       for (std::size_t b = 0; b <= a; ++b) {
         const std::size_t j = variable[b] % dual.stride, r = variable[b] / dual.stride;
-        La[b] = rows.entry(i, j) + (q == r && q > 0 ? dual.h2 : 0.0);
+        L_[a * m_ + b] = rows.entry(i, j) + (q == r && q > 0 ? dual.h2 : 0.0);
       }
-      La[a] *= 1 + ridge;
-      const double scale = La[a];
-      for (std::size_t b = 0; b < a; ++b)
-        La[b] = (La[b] - dot(La, &L_[b * m_], b)) / L_[b * m_ + b];
-      const double pivot = La[a] - dot(La, La, a);
-      if (!(pivot > 0.25 * ridge * scale)) return false;
-      La[a] = std::sqrt(pivot);
+      L_[a * m_ + a] *= 1 + ridge;
+    }
+    for (std::size_t top = 0; top < m_; top += kPanel) {  // against earlier rows all of a panel at once
+      double* panel = &L_[top * m_];
+      double sums[kPanel];
+      for (std::size_t b = 0; b < top; ++b) {
+        dots<kPanel>(panel, m_, &L_[b * m_], b, sums);
+        for (std::size_t r = 0; r < kPanel; ++r)
+          panel[r * m_ + b] = (panel[r * m_ + b] - sums[r]) / L_[b * m_ + b];
+      }
+      for (std::size_t a = top; a < std::min(m_, top + kPanel); ++a) {
+        double* La = &L_[a * m_];
+        for (std::size_t b = top; b < a; ++b) La[b] = (La[b] - dot(La, &L_[b * m_], b)) / L_[b * m_ + b];
+        const double pivot = La[a] - dot(La, La, a);
+        if (!(pivot > 0.25 * ridge * La[a])) return false;
+        La[a] = std::sqrt(pivot);
+      }
     }
     order_.resize(m_);
     std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -119,6 +128,7 @@ class FreeSet {
     }
   }
 
+  static constexpr std::size_t kPanel = 4;
   std::vector<double> L_, ones_;
   std::vector<std::size_t> order_;
   std::size_t m_ = 0;
@@ -132,8 +142,8 @@ void gradient(const Dual& dual, Rows& rows, double* f, Watch& watch) {
   for (std::size_t i = 0; i < dual.n; ++i) {
     const double B = dual.weight(i);
     if (B == 0) continue;
-    watch.check(rows.cost() * static_cast<double>(dual.stride));
-    axpy(B, rows.peek(i), f, dual.stride);
+    watch.check(static_cast<double>(dual.stride));
+    axpy(B, rows.row(i), f, dual.stride);
   }
 }
 
@@ -225,7 +235,7 @@ class Smo {
     Count next_newton = std::min<Count>(40, static_cast<Count>(dual_.n));
     double smo_flops = 0, newton_flops = 0;
     const double pass =
-        static_cast<double>(stride_) * (1.0 + rows_.cost() + 5.0 * static_cast<double>(dual_.Q));
+        static_cast<double>(stride_) * (2.0 + 5.0 * static_cast<double>(dual_.Q));
     int resyncs = 0;
     T di = 0;
     std::size_t i = 0, j = 0;
@@ -426,7 +436,7 @@ class Smo {
       const T* row = rows_.row(k % stride_);
       const T t = static_cast<T>(d);
       for (std::size_t s = 0; s < stride_; s += N) store(&f_[s], load(&f_[s]) + t * load(row + s));
-      flops += static_cast<double>(stride_) * rows_.cost();
+      flops += static_cast<double>(stride_);
     }
     return flops;
   }

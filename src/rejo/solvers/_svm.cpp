@@ -10,6 +10,7 @@
 
 #include "_binding.hpp"
 #include "_instructions.hpp"
+#include "_points.hpp"
 
 namespace rejo {
 
@@ -17,18 +18,20 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual const char* name() const = 0;
-  virtual void gram(const Kernel&, const Points&, float* K, Watch&) const = 0;
-  virtual void gram(const Kernel&, const Points&, double* K, Watch&) const = 0;
-  virtual void evaluate(const Kernel&, const Points& basis, const double* coef, const Points& at,
-                        double* g, Watch&) const = 0;
-  virtual bool factorise(const Kernel&, const Points&, double eps, std::size_t max_rank, Factor&,
+  virtual void gram(const Kernel&, const Points<float>&, float* K, std::size_t threads, Watch&) const = 0;
+  virtual void gram(const Kernel&, const Points<double>&, double* K, std::size_t threads, Watch&) const = 0;
+  virtual void evaluate(const Kernel&, const Points<double>& basis, const double* coef,
+                        const Points<double>& at, double* g, std::size_t threads, Watch&) const = 0;
+  virtual bool factorise(const Kernel&, const Points<double>&, double eps, std::size_t max_rank, Factor&,
                          Watch&) const = 0;
   virtual Progress solve_gram(Dual&, const float* K, double tol, Count max_iter, Watch&) const = 0;
   virtual Progress solve_gram(Dual&, const double* K, double tol, Count max_iter, Watch&) const = 0;
   virtual Progress solve_factor(Dual&, const Factor&, bool warm, double tol, Count max_iter,
                                 Watch&) const = 0;
-  virtual Progress solve_rows(Dual&, const Kernel&, const Points&, bool single, std::size_t bytes,
-                              double tol, Count max_iter, Watch&) const = 0;
+  virtual Progress solve_blocks(Dual&, const Kernel&, const Points<float>&, std::size_t threads,
+                                double tol, Count max_iter, Watch&) const = 0;
+  virtual Progress solve_blocks(Dual&, const Kernel&, const Points<double>&, std::size_t threads,
+                                double tol, Count max_iter, Watch&) const = 0;
 };
 
 // The same source for each instruction set; the best that the processor has is taken at run time.
@@ -120,56 +123,57 @@ static std::size_t matrix_rows(const Doubles& X) {
 }
 
 // Rows x (n, p), less m (p,) or nothing.
-static Points dense_points(const double* x, std::size_t n, std::size_t p,
-                           const std::vector<double>& m) {
-  Points points;
-  points.n = n;
-  points.p = p;
-  points.stride = padded(points.n);
-  points.columns.reset(points.p * points.stride);
-  constexpr std::size_t kBlock = 32;
-  for (std::size_t base = 0; base < points.n; base += kBlock)
-    for (std::size_t k = 0; k < points.p; ++k) {
-      double* column = points.columns.data() + k * points.stride;
-      const double shift = m.empty() ? 0.0 : m[k];
-      for (std::size_t i = base; i < std::min(points.n, base + kBlock); ++i)
-        column[i] = x[i * points.p + k] - shift;
-    }
+template <class T>
+static Points<T> dense_points(const double* x, std::size_t n, std::size_t p,
+                              const std::vector<double>& m) {
+  Points<T> points(n, p);
+  for (std::size_t i = 0; i < n; ++i, x += p)
+    for (std::size_t k = 0; k < p; ++k)
+      points.at(i)[k * kTile] = static_cast<T>(x[k] - (m.empty() ? 0.0 : m[k]));
   return points;
 }
 
 // Rows of a CSR matrix with p columns.
-static Points sparse_points(const Doubles& values, const Longs& indices, const Longs& indptr,
-                            std::size_t p) {
+static std::shared_ptr<const Csr> sparse_rows(const Doubles& values, const Longs& indices,
+                                              const Longs& indptr, std::size_t p) {
   require(values.ndim() == 1 && indices.ndim() == 1 && indptr.ndim() == 1 && indptr.size() > 0 && p > 0,
           "a CSR matrix has three vectors, and one column or more");
-  Points points;
-  points.values = copied(values);
-  points.indices = copied(indices);
-  points.indptr = copied(indptr);
-  points.n = points.indptr.size() - 1;
-  points.p = p;
-  points.stride = padded(points.n);
-  const std::vector<std::int64_t>& start = points.indptr;
+  auto rows = std::make_shared<Csr>(Csr{copied(values), copied(indices), copied(indptr), {}});
+  const std::vector<std::int64_t>& start = rows->indptr;
+  const std::size_t n = start.size() - 1;
   bool rises = start[0] == 0;
-  for (std::size_t i = 0; i < points.n; ++i) rises &= start[i] <= start[i + 1];
-  const std::size_t entries = std::min(points.values.size(), points.indices.size());
+  for (std::size_t i = 0; i < n; ++i) rises &= start[i] <= start[i + 1];
+  const std::size_t entries = std::min(rows->values.size(), rows->indices.size());
   require(rises && static_cast<std::size_t>(start.back()) <= entries,
           "indptr must rise from 0 to the number of entries at most");
   bool inside = true;  // negative ones become very large
   for (std::int64_t k = 0; k < start.back(); ++k)
-    inside &= static_cast<std::uint64_t>(points.indices[k]) < p;
+    inside &= static_cast<std::uint64_t>(rows->indices[k]) < p;
   require(inside, "indices must be columns of the matrix");
-  points.squared_norms.assign(points.n, 0.0);
+  rows->squared_norms.assign(n, 0.0);
   std::vector<double> x(p, 0.0);  // one row: an index that comes twice stands for the sum
-  for (std::size_t i = 0; i < points.n; ++i) {
-    const std::int64_t first = points.indptr[i], last = points.indptr[i + 1];
-    for (std::int64_t k = first; k < last; ++k) x[points.indices[k]] += points.values[k];
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t first = start[i], last = start[i + 1];
+    for (std::int64_t k = first; k < last; ++k) x[rows->indices[k]] += rows->values[k];
     for (std::int64_t k = first; k < last; ++k)
-      points.squared_norms[i] += points.values[k] * x[points.indices[k]];
-    for (std::int64_t k = first; k < last; ++k) x[points.indices[k]] = 0;
+      rows->squared_norms[i] += rows->values[k] * x[rows->indices[k]];
+    for (std::int64_t k = first; k < last; ++k) x[rows->indices[k]] = 0;
   }
+  return rows;
+}
+
+template <class T>
+static Points<T> sparse_points(std::shared_ptr<const Csr> rows, std::size_t p) {
+  Points<T> points;
+  points.n = rows->indptr.size() - 1;
+  points.p = p;
+  points.csr = std::move(rows);
   return points;
+}
+
+static std::size_t some_threads(std::size_t asked) {
+  require(asked > 0, "there must be a thread");
+  return std::min<std::size_t>(asked, 256);
 }
 
 // Calls from several threads come one after the other: what is prepared once belongs to all.
@@ -187,8 +191,8 @@ class Problem {
   Problem(const Doubles& values, const Longs& indices, const Longs& indptr, std::size_t p,
           const std::string& name, double gamma, int degree, double coef0)
       : p_(p), source_(Source::sparse), kernel_(make_kernel(name, gamma, degree, coef0)),
-        points_(sparse_points(values, indices, indptr, p)) {
-    n_ = points_.n;
+        csr_(sparse_rows(values, indices, indptr, p)) {
+    n_ = csr_->indptr.size() - 1;
     require(n_ > 0, "there are no points");
   }
   // The Gram matrix itself, (n, n).
@@ -199,17 +203,21 @@ class Problem {
       std::copy(K.data() + i * n_, K.data() + (i + 1) * n_, &double_[i * padded(n_)]);
   }
 
+  void use_threads(std::size_t threads) {
+    in_turn([&](Watch&) { threads_ = some_threads(threads); });
+  }
+
   py::tuple solve_gram(bool single, const Doubles& labels, const Doubles& caps, py::object u,
                        double h, double tol, Count max_iter, py::object margins) {
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
     in_turn([&](Watch& watch) {
-      if (single) {
-        ready(single_, watch);
+      if (single && near()) {
+        ready(single_, single_points_, watch);
         progress = chosen->solve_gram(dual, single_.data(), tol, max_iter, watch);
       } else {
-        ready(double_, watch);
+        ready(double_, double_points_, watch);
         progress = chosen->solve_gram(dual, double_.data(), tol, max_iter, watch);
       }
       outcome = conclude(dual, 0);
@@ -228,7 +236,7 @@ class Problem {
         good = p_ <= max_rank;
         if (good) found = linear_factor();
       } else {
-        good = chosen->factorise(kernel_, points(), eps, std::min(max_rank, n_), found, watch);
+        good = chosen->factorise(kernel_, points(double_points_), eps, std::min(max_rank, n_), found, watch);
       }
       if (good) factor_ = std::move(found);
     });
@@ -276,14 +284,20 @@ class Problem {
     return answer(dual, progress, outcome) + py::make_tuple(pivots, coef);
   }
 
-  py::tuple solve_rows(bool single, std::size_t bytes, const Doubles& labels, const Doubles& caps,
-                       py::object u, double h, double tol, Count max_iter, py::object margins) {
-    require(source_ != Source::gram, "a Gram matrix has its rows already");
+  py::tuple solve_blocks(bool single, const Doubles& labels, const Doubles& caps, py::object u,
+                         double h, double tol, Count max_iter, py::object margins) {
+    require(source_ != Source::gram, "a Gram matrix is not made of blocks");
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
     in_turn([&](Watch& watch) {
-      progress = chosen->solve_rows(dual, kernel_, points(), single, bytes, tol, max_iter, watch);
+      const auto solve = [&](const auto& all) {
+        progress = chosen->solve_blocks(dual, kernel_, all, threads_, tol, max_iter, watch);
+      };
+      if (single && near())
+        solve(points(single_points_));
+      else
+        solve(points(double_points_));
       outcome = conclude(dual, 0);
     });
     return answer(dual, progress, outcome);
@@ -291,6 +305,7 @@ class Problem {
 
  private:
   enum class Source { dense, sparse, gram };
+  static constexpr double kFarthest = 1e3;  // gamma |x|^2: values of the kernel err by 1e-5 at most
 
   // Who waits has released the GIL, and whoever works may take it to look for Ctrl-C.
   template <class Work>
@@ -301,9 +316,37 @@ class Problem {
     });
   }
 
-  const Points& points() {
-    if (points_.n == 0) points_ = dense_points(x_, n_, p_, centre_);
-    return points_;
+  template <class T>
+  const Points<T>& points(Points<T>& made) const {
+    if (made.n == 0)
+      made = csr_ ? sparse_points<T>(csr_, p_) : dense_points<T>(x_, n_, p_, middle<T>());
+    return made;
+  }
+
+  // Whether points in single precision tell distances well: they are not far from their mean.
+  bool near() {
+    if (source_ != Source::dense || kernel_.name != KernelName::rbf) return true;
+    if (far_ < 0) {
+      const Points<float>& all = points(single_points_);
+      std::vector<double> norms(n_, 0.0);
+      for (std::size_t i = 0; i < n_; ++i)
+        for (std::size_t k = 0; k < p_; ++k) {
+          const double x = all.at(i)[k * kTile];
+          norms[i] += x * x;
+        }
+      far_ = *std::max_element(norms.begin(), norms.end());
+    }
+    return kernel_.gamma * far_ <= kFarthest;
+  }
+
+  // What to subtract from dense points: of distances in single precision, the mean.
+  template <class T>
+  std::vector<double> middle() const {
+    if (sizeof(T) == sizeof(double) || kernel_.name != KernelName::rbf) return centre_;
+    std::vector<double> mean(p_, 0.0);
+    for (std::size_t i = 0; i < n_; ++i)
+      for (std::size_t k = 0; k < p_; ++k) mean[k] += x_[i * p_ + k] / static_cast<double>(n_);
+    return mean;
   }
 
   // The linear kernel is its own factor: Z = X.
@@ -324,11 +367,11 @@ class Problem {
   }
 
   template <class T>
-  void ready(Buffer<T>& K, Watch& watch) {
+  void ready(Buffer<T>& K, Points<T>& made, Watch& watch) {
     if (!K.empty()) return;
     Buffer<T> whole(n_ * padded(n_), source_ == Source::gram);  // an interrupt leaves a part of it
     if (source_ != Source::gram) {
-      chosen->gram(kernel_, points(), whole.data(), watch);
+      chosen->gram(kernel_, points(made), whole.data(), threads_, watch);
     } else {  // given: only the precision changes
       for (std::size_t k = 0; k < whole.size(); ++k) whole[k] = static_cast<T>(double_[k]);
     }
@@ -396,19 +439,24 @@ class Problem {
   Doubles owner_{0};           // of dense rows,
   const double* x_ = nullptr;  // (n, p): its shape is Python's to change
   std::vector<double> centre_;
-  Points points_;
+  std::shared_ptr<const Csr> csr_;
+  double far_ = -1;  // largest |x|^2 of the points in single precision; negative: not known
+  Points<float> single_points_;
+  Points<double> double_points_;
+  std::size_t threads_ = 1;
   Factor factor_;
   Buffer<float> single_;
   Buffer<double> double_;
 };
 
-static py::array_t<double> evaluate(const Points& basis, const Doubles& coef, const Points& at,
-                                    const Kernel& kernel) {
+static py::array_t<double> evaluate(const Points<double>& basis, const Doubles& coef,
+                                    const Points<double>& at, const Kernel& kernel, std::size_t threads) {
   require(static_cast<std::size_t>(coef.size()) == basis.n && basis.p == at.p,
           "basis, coef and X disagree in shape");
+  threads = some_threads(threads);
   py::array_t<double> g(static_cast<py::ssize_t>(at.n));
   double* out = g.mutable_data();
-  unlocked([&](Watch& watch) { chosen->evaluate(kernel, basis, coef.data(), at, out, watch); });
+  unlocked([&](Watch& watch) { chosen->evaluate(kernel, basis, coef.data(), at, out, threads, watch); });
   return g;
 }
 
@@ -437,28 +485,30 @@ PYBIND11_MODULE(_svm, m) {
       .def_static("_make", &make<Problem, const Doubles&, const Longs&, const Longs&, std::size_t,
                                  const std::string&, double, int, double>)
       .def_static("_make", &make<Problem, const Doubles&>)
+      .def("use_threads", &Problem::use_threads)
       .def("solve_gram", &Problem::solve_gram)
       .def("factorise", &Problem::factorise)
       .def("rank", &Problem::rank)
       .def("solve_factor", &Problem::solve_factor)
-      .def("solve_rows", &Problem::solve_rows);
+      .def("solve_blocks", &Problem::solve_blocks);
   seal(problem);
   m.def("evaluate_dense", [](const Doubles& X, const Doubles& basis, const Doubles& coef,
-                             const std::string& name, double gamma, int degree, double coef0) {
-    Points at;
+                             const std::string& name, double gamma, int degree, double coef0,
+                             std::size_t threads) {
+    Points<double> at;
     at.n = matrix_rows(X);
     at.p = static_cast<std::size_t>(X.shape(1));
     at.rows = X.data();
     const std::size_t n = matrix_rows(basis), p = static_cast<std::size_t>(basis.shape(1));
-    return evaluate(dense_points(basis.data(), n, p, {}), coef, at,
-                    make_kernel(name, gamma, degree, coef0));
+    return evaluate(dense_points<double>(basis.data(), n, p, {}), coef, at,
+                    make_kernel(name, gamma, degree, coef0), threads);
   });
   m.def("evaluate_sparse",
         [](const Doubles& values, const Longs& indices, const Longs& indptr, const Doubles& bvalues,
            const Longs& bindices, const Longs& bindptr, std::size_t p, const Doubles& coef,
-           const std::string& name, double gamma, int degree, double coef0) {
-          return evaluate(sparse_points(bvalues, bindices, bindptr, p), coef,
-                          sparse_points(values, indices, indptr, p),
-                          make_kernel(name, gamma, degree, coef0));
+           const std::string& name, double gamma, int degree, double coef0, std::size_t threads) {
+          return evaluate(sparse_points<double>(sparse_rows(bvalues, bindices, bindptr, p), p), coef,
+                          sparse_points<double>(sparse_rows(values, indices, indptr, p), p),
+                          make_kernel(name, gamma, degree, coef0), threads);
         });
 }

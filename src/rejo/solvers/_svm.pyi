@@ -13,7 +13,14 @@ def architectures() -> list[str]: ...
 def in_use() -> str: ...
 def use(name: str) -> None: ...
 def evaluate_dense(
-    X: Floats, basis: Floats, coef: Floats, name: str, gamma: float, degree: int, coef0: float
+    X: Floats,
+    basis: Floats,
+    coef: Floats,
+    name: str,
+    gamma: float,
+    degree: int,
+    coef0: float,
+    threads: int,
 ) -> Floats: ...
 def evaluate_sparse(
     values: Floats,
@@ -24,7 +31,7 @@ def evaluate_sparse(
     basis_indptr: NDArray[Any],
     n_features: int,
     coef: Floats,
-    *kernel: Any,  # name, gamma, degree, coef0
+    *kernel: Any,  # name, gamma, degree, coef0; threads
 ) -> Floats: ...
 
 class Problem:
@@ -46,6 +53,8 @@ class Problem:
     ) -> None: ...
     @overload
     def __init__(self, K: Floats) -> None: ...
+    def use_threads(self, threads: int) -> None: ...
+    # `single` asks for single precision, which points far from their mean do not get.
     # Each answers (u, b, primal, gap, n_iter, converged); solve_factor adds (pivots, coef).
     def solve_gram(
         self,
@@ -70,10 +79,9 @@ class Problem:
         max_iter: int,
         margins: Floats | None,
     ) -> tuple[Any, ...]: ...
-    def solve_rows(
+    def solve_blocks(
         self,
         single: bool,
-        cache_bytes: int,
         labels: Floats,
         caps: Floats,
         u: Floats | None,

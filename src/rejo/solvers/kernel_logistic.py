@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, dtrsv, ssyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.blas import dsyrk, dtrsv, ssyrk, strsv
+from scipy.linalg.lapack import dpotrf, dpotrs, spotrf
 from scipy.sparse import issparse
 
 from rejo._typing import Floats, Indices
@@ -133,7 +133,7 @@ class LogisticProblem:
         else:  # kernel values overflow
             value = np.inf
         coef, weights, b = state.w, None, state.b
-        if len(factor.pivots):
+        if len(factor.pivots) and not factor.is_gram:
             coef = dtrsv(factor.Z[factor.pivots], state.w, lower=1, trans=1)  # L' coef = w
         if self.kernel.name == "linear":
             weights = coef
@@ -186,7 +186,8 @@ class _LogisticDescent:
     def run(self, tol: float, max_iter: int, verbose: bool) -> int:
         """Newton steps until the gap is at most ``tol`` of the value; returns their number."""
         divide, n_iter = None, 0
-        hessian = self._by_points if self.Z.shape[1] > WIDE * len(self.Z) else self._by_pivots
+        many = self.factor.is_gram or len(self.w) > WIDE * len(self.Z)
+        hessian = self._by_points if many else self._by_pivots
         while self.gap > tol * self.value and n_iter < max_iter:
             if divide is None:
                 divide = hessian()
@@ -206,7 +207,8 @@ class _LogisticDescent:
         """Go along a step as far as the objective falls; False where rounding hides it."""
         r, before = len(self.w), self.value
         w, b, t, dt = self.w, self.b, self.t, self.Z @ step[: len(self.w)]
-        slope, size = float(self.gradient @ step), 1.0
+        slope = self._inner(self.gradient[:r], step[:r], dt) + float(self.gradient[r:] @ step[r:])
+        size = 1.0
         if not -np.inf < slope < 0:
             return False
         while True:
@@ -228,7 +230,8 @@ class _LogisticDescent:
         # log(1 + exp(-s)) = log(1 + e) - min(s, 0)
         losses = np.log(1.0 + self.e)
         losses -= np.minimum(s, 0.0)
-        self.value = 0.5 * float(w @ w + b @ self.R @ b) + float(np.vdot(self.c, losses))
+        self.value = 0.5 * (self._inner(w, w, t) + float(b @ self.R @ b))
+        self.value += float(np.vdot(self.c, losses))
 
     def _differentiate(self) -> None:
         """The duals, the gradient (r + Q,) and the duality gap."""
@@ -237,19 +240,26 @@ class _LogisticDescent:
         self.u = self.c * self.y * share
         self.d = self.c * e / (1.0 + e) ** 2
         self.gradient = np.empty(r + len(self.b))
-        self.gradient[:r] = self.w - self.u.sum(axis=0) @ self.Z
+        self.gradient[:r] = of_w = self.w - self._function(self.u.sum(axis=0))
         self.gradient[r:] = along = self.R @ self.b - self.u.sum(axis=1)
-        of_w = self.gradient[:r]
+        squared = self._inner(of_w, of_w, self.Z @ of_w if self.factor.is_gram else None)
         # b_0 has no penalty: there, the excess of the best quadratic fit.
         shift = float(along.sum()) ** 2 / max(float(self.d.sum()), 1e-300)
-        self.gap = 0.5 * float(of_w @ of_w + self.h**2 * (along[1:] @ along[1:]) + shift)
+        self.gap = 0.5 * (squared + self.h**2 * float(along[1:] @ along[1:]) + shift)
+
+    def _function(self, B: Floats) -> Floats:
+        """Return ``sum_i B_i k(x_i, .)`` as weights (r, ...) like ``w``."""
+        return B if self.factor.is_gram else self.Z.T @ B
+
+    def _inner(self, v: Floats, w: Floats, at_points: Floats | None) -> float:
+        """Inner product of two functions by their weights; ``at_points``: values of the second."""
+        return float(v @ (at_points if self.factor.is_gram else w))
 
     def _by_pivots(self) -> Callable[[Floats], Floats]:
         """The Hessian, ``I + Z'DZ`` and its border, as division of a gradient (r + Q,) by it."""
         d, r = self.d, len(self.w)
         D, size = d.sum(axis=0), r + len(d)
-        # Steps need not be exact: single precision does, unless its errors outweigh I.
-        double = r < NARROW or SINGLE_EPS * float(D @ self.factor.norms) > 1e-2
+        double = r < NARROW or self._needs_double(D)
         Z: Any = self.Z if double else self.factor.single
         syrk = dsyrk if double else ssyrk
         root, block = np.sqrt(D).astype(Z.dtype), max(64, BLOCK // max(1, r))
@@ -263,30 +273,37 @@ class _LogisticDescent:
         L = _cholesky(H)
         return lambda gradient: dpotrs(L, gradient, lower=1)[0]
 
+    def _needs_double(self, D: Floats) -> bool:
+        """Steps need not be exact: single precision does, unless its errors outweigh I."""
+        return SINGLE_EPS * float(D @ self.factor.norms) > 1e-2
+
     def _by_points(self) -> Callable[[Floats], Floats]:
         """The same where ``r`` is close to ``n``, by Woodbury's formula.
 
         ``(I + Z'DZ)^-1 = I - Z'S (I + S ZZ' S)^-1 S Z`` with ``S = D^(1/2)``.
         """
         Z, d, r = self.Z, self.d, len(self.w)
-        S = np.sqrt(d.sum(axis=0))
-        M = S[:, None] * self.factor.gram
-        M *= S
-        M[np.diag_indices_from(M)] += 1.0
-        L = _cholesky(M.T)
+        D = d.sum(axis=0)
+        double = self._needs_double(D)
+        S: Any = np.sqrt(D) if double else np.sqrt(D).astype(np.float32)
+        potrf, trsv = (dpotrf, dtrsv) if double else (spotrf, strsv)
+        L, failed = potrf(self.factor.scaled(S), lower=1, clean=0, overwrite_a=1)
+        if failed:
+            S, trsv = np.sqrt(D), dtrsv
+            L = _cholesky(self.factor.scaled(S))
 
-        def divide(V: Floats) -> Floats:  # (r, m)
-            inner = dpotrs(L, S[:, None] * (Z @ V), lower=1)[0]
-            return V - Z.T @ (S[:, None] * inner)
+        def divide(v: Floats) -> Floats:  # (r,); two calls of BLAS are faster than one of LAPACK
+            inner = trsv(L, trsv(L, S * (Z @ v), lower=1), lower=1, trans=1)
+            return v - self._function(S * inner)
 
-        E = (d @ Z).T  # (r, Q)
-        AE = divide(E)
-        F = _cholesky(self.R + np.diag(d.sum(axis=1)) - E.T @ AE)  # (Q, Q)
+        AE = np.array([divide(self._function(each)) for each in d])  # (Q, r)
+        E = np.array([Z @ each for each in AE]) @ d.T
+        F = _cholesky(self.R + np.diag(d.sum(axis=1)) - E)  # (Q, Q)
 
         def divide_all(gradient: Floats) -> Floats:
-            along = divide(gradient[:r, None])[:, 0]
-            shift = dpotrs(F, gradient[r:] - along @ E, lower=1)[0]
-            return np.concatenate([along - AE @ shift, shift])
+            along = divide(gradient[:r])
+            shift = dpotrs(F, gradient[r:] - d @ (Z @ along), lower=1)[0]
+            return np.concatenate([along - shift @ AE, shift])
 
         return divide_all
 

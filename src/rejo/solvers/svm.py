@@ -11,9 +11,10 @@ score of replica ``q`` is ``g + b_q``, ``b_q = b_0 + h^2 G_q``.  The margins ``m
 hinges ``max(0, m - y (g + b))`` are 1 in rejoSVM; with others, and ``h = 0`` for one threshold,
 the replicas of a point add up to any convex loss of straight pieces (see ``surrogate``).
 
-Three compiled engines share this: pairs of variables on a Gram matrix in memory; an
-interior point on a low-rank factor of it, with a crossover to an exact active set; and
-pairs within working sets, where neither fits.  ``reference`` runs where they were not built.
+Two compiled engines share this.  Pairs of variables, on a Gram matrix in memory or, where it does
+not fit, on blocks of it that are computed when they are needed; and where the matrix has a low
+rank, an interior point on its factor, whose solution pairs make exact.  ``reference`` runs where
+they were not built.
 """
 
 import warnings
@@ -42,8 +43,8 @@ SINGLE_RANGE = 1e5  # ... if the duals and kernel values are not larger than thi
 TIGHTEST = 1e-13  # a violation below this is rounding
 FINEST = 1e-13  # so is a residual of a factor
 FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
+GRAM_UP_TO = 3000  # dense points; above, blocks win
 LARGEST_RANK = 1000
-STATE = 16  # numbers that the solver holds for a point in a replica
 BLOCK = 4096  # rows centred at a time
 UNLIMITED = 2**62  # iterations or bytes: what the compiled engines can count
 CHUNK = 1 << 21  # kernel values held at a time by the reference's prediction
@@ -52,7 +53,9 @@ CHUNK = 1 << 21  # kernel values held at a time by the reference's prediction
 class Problem:
     """A training set under a kernel, prepared once and solved for many costs."""
 
-    def __init__(self, X: Any, kernel: Kernel, cache_size: float = 200.0) -> None:
+    def __init__(
+        self, X: Any, kernel: Kernel, cache_size: float = 200.0, n_threads: int = 1
+    ) -> None:
         self.X, self.kernel = X, kernel
         self.cache_bytes = int(min(float(cache_size) * 2**20, UNLIMITED))
         # b_0 is free, so a linear kernel may be centred: only the thresholds move.
@@ -61,6 +64,8 @@ class Problem:
         self._mean = X.mean(axis=0) if centre else None
         self._factor: tuple[float, bool] | None = None  # (eps, whether a factor was found)
         self._core = _core(X, kernel, self._mean)
+        if self._core is not None and n_threads > 1:
+            self._core.use_threads(n_threads)
 
     def solve(
         self,
@@ -159,27 +164,29 @@ class Problem:
             else:
                 break
         done, weights = bool(converged and gap <= tol), None
-        if rest and len(rest[0]):
+        by_pivots = bool(rest) and len(rest[0]) > 0
+        if by_pivots:
             basis, coef = rest
         else:
             B = u.sum(axis=1)
-            basis = np.flatnonzero(B)
+            basis = B.nonzero()[0]
             coef = B[basis]
             weights = rest[1] if rest else None  # a linear kernel has its weights, no pivots
-        return KernelSolution(u, b, basis, coef, primal, gap, spent, done, weights)
+        return KernelSolution(u, b, basis, coef, primal, gap, spent, done, weights, by_pivots)
 
     def _engine(self, labels: Floats, caps: Floats, tol: float) -> tuple[str, bool]:
         """Which engine, and whether in single precision."""
         n, Q = labels.shape
         largest = float(caps.max(initial=0.0))
-        single = tol >= SINGLE_TOL and largest <= SINGLE_RANGE and self.kernel.name != "linear"
         if self._low_rank(n, Q, largest, tol):
             return "factor", False
+        single = tol >= SINGLE_TOL and largest <= SINGLE_RANGE and self.kernel.name != "linear"
         return self._exact(n, single), single
 
     def _exact(self, n: int, single: bool) -> str:
         fits = n * (n + 32) * (4 if single else 8) <= self.cache_bytes
-        return "gram" if fits or self.kernel.name == "precomputed" else "rows"
+        fits = fits and (n <= GRAM_UP_TO or issparse(self.X))
+        return "gram" if fits or self.kernel.name == "precomputed" else "blocks"
 
     def _low_rank(self, n: int, Q: int, largest: float, tol: float) -> bool:
         """Whether there is a factor that leaves out too little to be seen."""
@@ -211,12 +218,10 @@ class Problem:
             return self._core.solve_factor(*problem)
         if engine == "gram":
             return self._core.solve_gram(single, *problem)
-        n, Q = problem[0].shape
-        own = 8 * n * (self.X.shape[1] + STATE * Q)  # the points and the solver's state
-        return self._core.solve_rows(single, max(self.cache_bytes - own, 0), *problem)
+        return self._core.solve_blocks(single, *problem)
 
 
-def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
+def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel, n_threads: int = 1) -> Floats:
     """``g`` at the rows of ``X``, in chunks of bounded memory; precomputed: ``X`` is (n, m)."""
     if kernel.name == "precomputed":
         return np.asarray(X @ coef)
@@ -232,8 +237,10 @@ def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
     if issparse(X):
         rows = X.data, X.indices, X.indptr
         others = basis.data, basis.indices, basis.indptr
-        return np.asarray(_svm.evaluate_sparse(*rows, *others, X.shape[1], coef, *kernel))
-    return np.asarray(_svm.evaluate_dense(X, basis, coef, *kernel))
+        return np.asarray(
+            _svm.evaluate_sparse(*rows, *others, X.shape[1], coef, *kernel, n_threads)
+        )
+    return np.asarray(_svm.evaluate_dense(X, basis, coef, *kernel, n_threads))
 
 
 def _core(X: Any, kernel: Kernel, mean: Floats | None) -> Any:

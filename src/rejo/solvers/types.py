@@ -38,6 +38,7 @@ class KernelSolution(NamedTuple):
     n_iter: int
     converged: bool
     weights: Floats | None = None  # (p,) linear kernel only: g(x) = weights . x
+    by_pivots: bool = False  # the basis is smaller than the support vectors, where sum_q u_iq != 0
 
 
 def path_order(n_costs: int, n_Cs: int, n_hs: int = 1) -> Iterator[tuple[int, int, int]]:

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from rejo._errors import Setting, Text
 from rejo.tables.errors import (
     HEADER,
     ROW,
@@ -126,7 +127,7 @@ class Utf8:
             self._decoder.decode(b"")
         except (LookupError, AttributeError, TypeError):
             raise TableError(
-                f"encoding={shown(encoding)} is unknown",
+                Text(Setting("encoding", encoding), " is unknown"),
                 where=name,
                 parameter="encoding",
                 remedy="Common ones are utf-8, latin-1, cp1252 and utf-16.",
@@ -148,7 +149,9 @@ class Utf8:
                     "mark",
                     where=self._where(data, data.find(0)),
                     parameter="encoding",
-                    remedy="Export it as CSV in UTF-8, or try encoding='utf-16-le'.",
+                    remedy=Text(
+                        "Export it as CSV in UTF-8, or try ", Setting("encoding", "utf-16-le"), "."
+                    ),
                 )
             if data or not raw:
                 self._lines += data.count(b"\n")
@@ -193,8 +196,11 @@ class Utf8:
                 f"{found} is not valid {self.encoding}",
                 where=self._where(raw, start),
                 parameter="encoding",
-                remedy="Save the file as UTF-8, or pass encoding='cp1252' for most files from "
-                "Windows.",
+                remedy=Text(
+                    "Save the file as UTF-8, or pass ",
+                    Setting("encoding", "cp1252"),
+                    " for most files from Windows.",
+                ),
             ) from None
         self._between = bool(self._decoder.getstate()[0])
         return raw if self._plain else text.encode("utf-8", "replace")
@@ -514,7 +520,7 @@ def sniff(name: str, head: bytes, sep: str | None, whole: bool, wanted: Wanted) 
         skip, sep = skip + 1, sep or told[1]
     if sep is not None and (len(sep) != 1 or sep in '"\n\r\0' or not sep.isascii()):
         raise TableError(
-            f"sep={shown(sep)} is not one character such as ',' ';' '|' or a tab",
+            Text(Setting("sep", sep), " is not one character such as ',' ';' '|' or a tab"),
             where=name,
             parameter="sep",
         )
@@ -531,7 +537,9 @@ def sniff(name: str, head: bytes, sep: str | None, whole: bool, wanted: Wanted) 
             "or the line is too long",
             where=name,
             parameter="sep",
-            remedy="Fix that line, or pass another separator, such as sep=';'.",
+            remedy=Text(
+                "Fix that line, or pass another separator, such as ", Setting("sep", ";"), "."
+            ),
         )
     if rows and not whole and ends[place] >= len(lines):
         raise _long_header(name)

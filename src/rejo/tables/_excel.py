@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, BinaryIO
 
+from rejo._errors import Setting, Text
 from rejo.tables import _excel_process
 from rejo.tables.errors import (
     PIECE,
@@ -67,7 +68,7 @@ class ExcelSource(Source):
                 f"several sheets are not empty: {listed(filled)}",
                 where=self.name,
                 parameter="sheet",
-                remedy=f"Name one, such as sheet={shown(filled[0])}.",
+                remedy=Text("Name one, such as ", Setting("sheet", filled[0]), "."),
             )
         if len(about["sheets"]) > 1:
             self.name = f"{path}, sheet {shown(filled[0])}"

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from rejo._errors import Setting, Text
 from rejo._io import split_url
 from rejo.tables.errors import (
     ROW,
@@ -212,7 +213,11 @@ class SqlSource(Source):
         self._result: Any = None
         if database.table and query:
             raise TableError(
-                f"both the table {shown(database.table)} and query={shown(query)} are given",
+                Text(
+                    f"both the table {shown(database.table)} and ",
+                    Setting("query", query),
+                    " are given",
+                ),
                 where=self.name,
                 parameter="query",
                 remedy="Give one of them.",
@@ -276,7 +281,9 @@ class SqlSource(Source):
             parameter="query",
             remedy=f"{did_you_mean(name, names)}{known}"
             if name
-            else f"{known}. Name one after a #, or pass query='SELECT ...'.",
+            else Text(
+                f"{known}. Name one after a #, or pass ", Setting("query", "SELECT ..."), "."
+            ),
         )
 
 

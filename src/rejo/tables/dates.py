@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._errors import Setting, Text
 from rejo.tables.errors import TableError, shown
 from rejo.tables.numbers import FEWEST_NUMBERS
 from rejo.tables.values import Parsed, Said, Words, count_words, few, means_missing
@@ -140,6 +141,11 @@ def example(format: str) -> str:
     return datetime(2024, 12, 31).strftime(format)
 
 
+REMEDY = Text(
+    f"Write the dates as {example('%Y-%m-%d')}, or name the column in ", Setting("words"), "."
+)
+
+
 def _numeric(found: re.Match[str]) -> dict[str, datetime]:
     one, mark, two, three = found.group("one", "mark", "two", "three")
     if len(one) == 4:
@@ -207,7 +213,7 @@ def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
                 "month comes first",
                 where=place(name, int((columns[name].codes == unclear[0]).argmax())),
                 parameter="words",
-                remedy=f"Write the dates as {example('%Y-%m-%d')}, or name the column in words.",
+                remedy=REMEDY,
             )
         dates[name] = _as_dates(columns[name], read, order or "day")
     return dates
@@ -247,7 +253,7 @@ def _order(column: Words, read: Found, place: Place, name: str) -> str | None:
         f"{shown(day)} has the day first, but {shown(month)} has the month first",
         where=place(name, int((column.codes == first["month"]).argmax())),
         parameter="words",
-        remedy=f"Write the dates as {example('%Y-%m-%d')}, or name the column in words.",
+        remedy=REMEDY,
     )
 
 

@@ -12,10 +12,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from rejo._errors import RejoError, close_words
-from rejo._io import printable
+from rejo._errors import LONGEST_VALUE, RejoError, close_words, safe, shown
 
-LONGEST_VALUE = 60
 MOST_NAMES = 30
 MOST_COMPARED = 1000
 FIELD = 1 << 17  # a cell; also the limit of Python's csv module
@@ -57,14 +55,7 @@ class TableError(RejoError):
     """
 
     def __init__(self, problem: str, **parts: str | None) -> None:
-        safe = {name: part and printable(part) for name, part in parts.items()}
-        super().__init__(printable(problem), **safe)
-
-
-def shown(value: object) -> str:
-    """Quote a value from a file, cut if it is long."""
-    text = str(value)
-    return repr(text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "...")
+        super().__init__(safe(problem), **{name: x and safe(x) for name, x in parts.items()})
 
 
 def listed(names: Iterable[object]) -> str:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._errors import Setting, Text
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, import_pyarrow, shown
 from rejo.tables.values import (
@@ -184,17 +185,19 @@ def decimal_of(decimal: str | None, thousands: str | None, where: str) -> str | 
     """Return the decimal mark that the options give; None if they leave it open."""
     if decimal is not None and decimal not in OTHER:
         raise TableError(
-            f"decimal={shown(decimal)} is not '.' or ','", where=where, parameter="decimal"
+            Text(Setting("decimal", decimal), " is not '.' or ','"),
+            where=where,
+            parameter="decimal",
         )
     if thousands is not None and thousands not in (*OTHER, *_BLANKS, *_APOSTROPHES):
         raise TableError(
-            f"thousands={shown(thousands)} is not '.', ',', \"'\" or a blank",
+            Text(Setting("thousands", thousands), " is not '.', ',', \"'\" or a blank"),
             where=where,
             parameter="thousands",
         )
     if thousands is not None and thousands == decimal:
         raise TableError(
-            f"thousands={shown(thousands)} is also the decimal mark",
+            Text(Setting("thousands", thousands), " is also the decimal mark"),
             where=where,
             parameter="thousands",
         )
@@ -496,7 +499,13 @@ def _conflict(found: NumberCounts, first: int, second: int, place: Place) -> Tab
         f"{one} has a decimal point, but {two} has a decimal comma",
         where=place(int(found.rows[first])),
         parameter="decimal",
-        remedy="Write all numbers of the column in one way, or pass decimal='.' or decimal=','.",
+        remedy=Text(
+            "Write all numbers of the column in one way, or pass ",
+            Setting("decimal", "."),
+            " or ",
+            Setting("decimal", ","),
+            ".",
+        ),
     )
 
 
@@ -513,7 +522,7 @@ def _unclear(found: NumberCounts, place: Place) -> TableError:
         "between thousands",
         where=place(int(found.rows[some[0]])),
         parameter="decimal",
-        remedy=f"Pass decimal={mark!r} or thousands={mark!r}.",
+        remedy=Text("Pass ", Setting("decimal", mark), " or ", Setting("thousands", mark), "."),
     )
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejo._errors import close_words
+from rejo._errors import Setting, Text, close_words
 from rejo._io import URL, without_password
 from rejo.tables.errors import (
     PIECE,
@@ -127,9 +127,9 @@ class Source:
             lacks = next(name for name in needed if name not in there)
             if close := close_words(lacks, [name for name in there if name not in needed], 1):
                 error.parameter = "rename"
-                pair = shown(f"{close[0]}={lacks}")
-                said = f"If it is {shown(close[0])} here, add rename={pair}."
-                error.remedy = f"{said} {error.remedy}"
+                pair = Setting("rename", f"{close[0]}={lacks}")
+                said = f"If it is {shown(close[0])} here, add "
+                error.remedy = Text(said, pair, ". ", str(error.remedy))
             raise
 
 
@@ -217,7 +217,11 @@ class Wanted(NamedTuple):
                 f"are {max(after)} columns: a title seems to stand above the table",
                 where=name,
                 parameter="header",
-                remedy=f"Give the number of the {of} that names the columns, such as header=3.",
+                remedy=Text(
+                    f"Give the number of the {of} that names the columns, such as ",
+                    Setting("header", 3),
+                    ".",
+                ),
             )
         above = next((cell.strip() for row in rows[:place] for cell in row if cell.strip()), "#")
         if above.startswith(("#", "//")):

@@ -10,13 +10,13 @@ numbers do when they are multiplied by 10, 100 or 1,000, or the column is all bu
 """
 
 from collections.abc import Iterable, Mapping
-from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from rejo._errors import Setting, Text
 from rejo._io import percent
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, shown
@@ -57,11 +57,11 @@ class HeldFile(TableError):
 
     def __init__(self, found: Iterable[Finding], then: str) -> None:
         held = [one for one in found if one.degree == "fault" and one.matters]
-        columns = quote(",".join(one.column for one in held))
+        accept = Setting("accept", [one.column for one in held])
         super().__init__(
             "; ".join(map(str, held)),
             parameter="accept",
-            remedy=f"{then}; if it is right, add accept={columns}",
+            remedy=Text(f"{then}; if it is right, add ", accept),
         )
 
 
