@@ -54,9 +54,9 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
         - ``accuracy=0.95``, ``accuracy:ill=0.9``: share of the reviews that end in the right
           decision; all of them by default.
 
-        The more special entry counts.  A dict may also be nested, or have pairs as keys.  A path
-        or a DataFrame is a table with a row for each true class and a column for each decision and
-        for ``review``; the last column of an array is the review.
+        The more special entry counts.  A dict may also be nested, or have pairs as keys.  A path,
+        a DataFrame or an array is a table with a row for each true class and a column for each
+        decision and, last, for ``review``.
     classes : sequence of labels
         All classes, in the order of the rows and columns of the result.
     ordered : bool, default=True
