@@ -419,6 +419,7 @@ def test_models_to_choose_from_are_compared(run, table):
 
 def test_stages_are_told_with_the_time_left(table, capsys, monkeypatch):
     monkeypatch.setattr("rejo.selection.models.LEGS", (60,))
+    monkeypatch.setattr("rejo.selection.models.SOON", 0)
     table(200).to_csv("t.csv", index=False)
     names = "logistic-posterior,kernel-posterior"
     assert cli.main(["train", "t.csv", *FIXED[:4], "--model", names, "-o", "m.rejo"]) == 0

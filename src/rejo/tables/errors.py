@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from rejo._errors import LONGEST_VALUE, RejoError, close_words, safe, shown
+from rejo._errors import LONGEST_VALUE, RejoError, Text, close_words, shown
+from rejo._io import printable
 
 MOST_NAMES = 30
 MOST_COMPARED = 1000
@@ -55,7 +56,8 @@ class TableError(RejoError):
     """
 
     def __init__(self, problem: str, **parts: str | None) -> None:
-        super().__init__(safe(problem), **{name: x and safe(x) for name, x in parts.items()})
+        safe = {name: part and Text(part).cleaned(printable) for name, part in parts.items()}
+        super().__init__(Text(problem).cleaned(printable), **safe)
 
 
 def listed(names: Iterable[object]) -> str:
