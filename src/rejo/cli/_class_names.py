@@ -4,7 +4,7 @@ import shlex
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import as_names
@@ -29,21 +29,16 @@ _WORDS = (
 OTHER_MEANINGS = frozenset(_WORDS.split())
 
 
-class Classes(NamedTuple):
-    """The classes of those rows that have one."""
-
-    known: Any  # (n,) bool: which rows have a class
-    y: Any  # (n_known,) array of str, each class in one spelling
-    notes: list[str]  # classes that were written in several ways
-
-
 def spelling(arguments: Namespace) -> dict[str, Any]:
     """Return how words become classes, as keyword arguments of what follows."""
     return {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
 
 
-def read_classes(column: Any, path: str, **how: Any) -> Classes:
-    """Find the class of each row of a Series of strings, as :func:`sort_words` does."""
+def read_classes(column: Any, path: str, **how: Any) -> tuple[Any, Any, list[str]]:
+    """Return which rows (n,) of a column of words have a class, their classes, and notes.
+
+    ``how`` is that of :func:`sort_words`.
+    """
     import numpy as np
 
     from rejo.tables import TableError
@@ -54,7 +49,7 @@ def read_classes(column: Any, path: str, **how: Any) -> Classes:
     column = column.where(column.notna(), "")
     spelled, notes = sort_words(Counter(column.tolist()), where, **how)
     known = column.isin(list(spelled)).to_numpy()
-    return Classes(known, np.array([spelled[word] for word in column[known]], dtype=str), notes)
+    return known, np.array([spelled[word] for word in column[known]], dtype=str), notes
 
 
 def sort_words(

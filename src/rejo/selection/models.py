@@ -293,7 +293,7 @@ def _entries(
     try:
         find(named, K, ordered)
     except ValueError as error:
-        raise NotSuited(str(error)) from None
+        raise NotSuited(str(error), parameter="estimator") from None
     # What a review costs where an error costs 1; None if errors or reviews differ in price.
     relative = [reject_cost_of(L) for L in prices]
     trainable = all(cost is not None and cost <= 0.5 for cost in relative)
@@ -313,7 +313,7 @@ def _entries(
             methods.append(method)
     if not methods:
         name, why = next(iter(left_out.items()), ("auto", "finds no model for these classes"))
-        raise NotSuited(f"{name!r} {why}.")
+        raise NotSuited(f"{name!r} {why}.", parameter="estimator")
     return methods, left_out
 
 

@@ -55,6 +55,8 @@ class TableError(RejoError):
     the row has 3 fields, but there are 2 columns (separator ';')
     """
 
+    column: str | None = None  # that the table lacks
+
     def __init__(self, problem: str, **parts: str | None) -> None:
         safe = {name: part and Text(part).cleaned(printable) for name, part in parts.items()}
         super().__init__(Text(problem).cleaned(printable), **safe)
@@ -83,13 +85,15 @@ def check_columns(
     names = set(known)
     for column in needed:
         if column not in names:
-            raise TableError(
+            error = TableError(
                 f"no column {shown(column)}",
                 where=where,
                 parameter=parameter,
                 remedy=f"{did_you_mean(str(column), known)}The columns are: {listed(known)}"
                 + ". Is the first line a title? Delete it." * (len(known) == 1),
             )
+            error.column = column
+            raise error
 
 
 def check_different(where: str, names: list[str]) -> None:
