@@ -7,8 +7,6 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from rejo._io import printable
-
 LONGEST_VALUE = 60  # characters of a value that a message quotes
 
 
@@ -37,6 +35,10 @@ class Text(str):
         nested = (part.parts if isinstance(part, Text) else (part,) for part in parts)
         text.parts = tuple(part for some in nested for part in some)
         return text
+
+    def cleaned(self, clean: Callable[[str], str]) -> "Text":
+        """Return the text with what is not a setting in another form."""
+        return Text(*(clean(part) if isinstance(part, str) else part for part in self.parts))
 
     def spelled(self, spell: Callable[[Setting], str]) -> str:
         """Return the text with its settings in other words."""
@@ -72,11 +74,6 @@ class RejoError(ValueError):
             return Text(place, self.problem)
         end = "" if self.problem.endswith(".") else "."
         return Text(place, self.problem, f"{end} ", self.remedy)
-
-
-def safe(text: str) -> Text:
-    """Return text that is safe to print; settings are quoted wherever they are."""
-    return Text(*(printable(p) if isinstance(p, str) else p for p in Text(text).parts))
 
 
 def shown(value: object) -> str:

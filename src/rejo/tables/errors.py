@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from rejo._errors import LONGEST_VALUE, RejoError, close_words, safe, shown
+from rejo._errors import LONGEST_VALUE, RejoError, Text, close_words, shown
+from rejo._io import printable
 
 MOST_NAMES = 30
 MOST_COMPARED = 1000
@@ -54,8 +55,11 @@ class TableError(RejoError):
     the row has 3 fields, but there are 2 columns (separator ';')
     """
 
+    column: str | None = None  # that the table lacks
+
     def __init__(self, problem: str, **parts: str | None) -> None:
-        super().__init__(safe(problem), **{name: x and safe(x) for name, x in parts.items()})
+        safe = {name: part and Text(part).cleaned(printable) for name, part in parts.items()}
+        super().__init__(Text(problem).cleaned(printable), **safe)
 
 
 def listed(names: Iterable[object]) -> str:
@@ -81,13 +85,15 @@ def check_columns(
     names = set(known)
     for column in needed:
         if column not in names:
-            raise TableError(
+            error = TableError(
                 f"no column {shown(column)}",
                 where=where,
                 parameter=parameter,
                 remedy=f"{did_you_mean(str(column), known)}The columns are: {listed(known)}"
                 + ". Is the first line a title? Delete it." * (len(known) == 1),
             )
+            error.column = column
+            raise error
 
 
 def check_different(where: str, names: list[str]) -> None:

@@ -124,7 +124,7 @@ class Source:
         try:
             check_columns(self.name, needed, there)
         except TableError as error:
-            lacks = next(name for name in needed if name not in there)
+            lacks = str(error.column)
             if close := close_words(lacks, [name for name in there if name not in needed], 1):
                 error.parameter = "rename"
                 pair = Setting("rename", f"{close[0]}={lacks}")
