@@ -8,7 +8,7 @@ import errno
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from math import inf
 from pathlib import Path
@@ -20,14 +20,13 @@ from rejo._io import split_url
 from rejo.tables.errors import (
     ROW,
     TableError,
-    check_different,
     did_you_mean,
     import_sqlalchemy,
     listed,
     refuse_folder,
     shown,
 )
-from rejo.tables.sources import How, Piece, Source, name_of, row_pieces
+from rejo.tables.sources import How, RowSource, name_of
 
 FETCHED = 1000  # rows at a time
 PATIENCE = "10"  # seconds to wait for a server
@@ -59,12 +58,9 @@ class Database:
         self.is_sqlite = parsed.drivername.startswith("sqlite")
         self._since, self._spent = inf, 0.0  # when a wait for rows began, and how long all took
         self._url = parsed
-        if self.is_sqlite:
-            if not parsed.database or parsed.database == ":memory:":
-                raise TableError(
-                    "no file is named", where=self.name, remedy="Write sqlite:///FILE."
-                )
-            self.path = Path(parsed.database)
+        if self.is_sqlite and parsed.database in (None, "", ":memory:"):
+            raise TableError("no file is named", where=self.name, remedy="Write sqlite:///FILE.")
+        self.path = Path(parsed.database or "")
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -103,7 +99,7 @@ class Database:
     def _engine(self, write: bool) -> Any:
         sa = import_sqlalchemy()
         if self.is_sqlite:
-            self._check_file(write)
+            self.check_file(write)
             how = "rwc" if write else "ro"
             place = f"file:{quote(os.path.abspath(self.path))}?mode={how}"
 
@@ -130,22 +126,17 @@ class Database:
         options = {} if write else {"postgresql_readonly": True}
         return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
 
-    def _check_file(self, write: bool) -> None:
+    def check_file(self, write: bool) -> None:
+        """Refuse a file that is not a database; it may be written if it does not exist."""
         refuse_folder(self.path, self.name)
-        if not self.path.exists():
-            if not write:
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
-            self.check_folder()
-            return
-        with self.path.open("rb") as file:
-            start = file.read(16)
-        if start and start != b"SQLite format 3\0":
-            raise TableError("this is not an SQLite database", where=self.name)
-
-    def check_folder(self) -> None:
-        folder = self.path.absolute().parent
-        if not folder.is_dir():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                start = file.read(16)
+            if start and start != b"SQLite format 3\0":
+                raise TableError("this is not an SQLite database", where=self.name)
+        elif not write or not self.path.absolute().parent.is_dir():
+            lacks = self.path.absolute().parent if write else self.path
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(lacks))
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -153,17 +144,14 @@ class Database:
         sa = import_sqlalchemy()
         try:
             yield
-        except sa.exc.SQLAlchemyError as error:
+        except (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeError) as error:
             reason = " ".join(str(getattr(error, "orig", None) or error).split())
-        except (sqlite3.Error, UnicodeError) as error:
-            reason = " ".join(str(error).split())
-        else:
-            return
-        if "interrupted" in reason or "statement timeout" in reason:
-            raise self._late() from None
-        for secret in {str(self._url.password or ""), quote(str(self._url.password or ""))} - {""}:
-            reason = reason.replace(secret, "***")
-        raise TableError(f"the database says: {reason[:300]}", where=self.name) from None
+            if "interrupted" in reason or "statement timeout" in reason:
+                raise self._late() from None
+            password = str(self._url.password or "")
+            for secret in {password, quote(password)} - {""}:
+                reason = reason.replace(secret, "***")
+            raise TableError(f"the database says: {reason[:300]}", where=self.name) from None
 
     def find(self, connection: Any, name: str) -> "Place | None":
         """Return the table or view of a name, which may have its schema before it."""
@@ -175,10 +163,6 @@ class Database:
                 is_table = place.table in about.get_table_names(place.schema)
                 return place._replace(kind="table" if is_table else "view")
         return None
-
-    def names(self, connection: Any) -> list[str]:
-        about = import_sqlalchemy().inspect(connection)
-        return [*about.get_table_names(), *about.get_view_names()]
 
 
 class Place(NamedTuple):
@@ -199,7 +183,7 @@ def quoted(name: str) -> str:
 # ---- reading ----------------------------------------------------------------------------------
 
 
-class SqlSource(Source):
+class SqlSource(RowSource):
     """A table, or the result of a query."""
 
     format = "sql"
@@ -232,27 +216,15 @@ class SqlSource(Source):
         if self._result is not None:
             self._result.close()
 
-    def _pieces(
-        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
-    ) -> Iterator[Piece]:
-        names = [name for name in self.own_names if name] if columns is None else list(columns)
-        places = {name: i for i, name in enumerate(names)}
-        if self._result is None:
-            wanted = ", ".join(map(quoted, names))
-            with self._database.explained(), self._database.waiting():
-                self._result = self._connection.exec_driver_sql(
-                    f"SELECT {wanted} FROM {self._place}"
-                )
-        else:
-            places = {name: self.own_names.index(name) for name in names}
-
-        def taken(batch: list[Any]) -> Mapping[str, list[Any]]:
-            return {name: [row[i] for row in batch] for name, i in places.items()}
-
-        return row_pieces(self._rows(), taken, exact, rows, self.place)
-
-    def _rows(self) -> Iterator[Any]:
+    def _rows(self, columns: Sequence[str]) -> Iterator[Any]:
         with self._database.explained():
+            self._at = {name: i for i, name in enumerate(self.own_names)}
+            if self._result is None:
+                self._at = {name: i for i, name in enumerate(columns)}
+                wanted = ", ".join(map(quoted, columns))
+                with self._database.waiting():
+                    query = f"SELECT {wanted} FROM {self._place}"
+                    self._result = self._connection.exec_driver_sql(query)
             parts = self._result.partitions(FETCHED)
             while True:
                 with self._database.waiting():
@@ -262,22 +234,19 @@ class SqlSource(Source):
                 yield from part
 
     def _find(self, connection: Any, name: str) -> Place:
-        names = self._database.names(connection)
+        about = import_sqlalchemy().inspect(connection)
+        names = [*about.get_table_names(), *about.get_view_names()]
         if not name and len(names) == 1:
             name = names[0]
         found = self._database.find(connection, name) if name else None
         if found is not None:
             return found
-        problem = f"no table {shown(name)}" if name else "no table is named"
         known = f"The tables are: {listed(names)}" if names else "The database has no tables."
-        raise TableError(
-            problem,
-            where=self.name,
-            parameter="query",
-            remedy=f"{did_you_mean(name, names)}{known}"
-            if name
-            else f"{known}. Name one after a #, or pass query='SELECT ...'.",
-        )
+        problem, remedy = f"no table {shown(name)}", did_you_mean(name, names) + known
+        if not name:
+            problem = "no table is named"
+            remedy = f"{known}. Name one after a #, or pass query='SELECT ...'."
+        raise TableError(problem, where=self.name, parameter="query", remedy=remedy)
 
 
 @contextmanager
@@ -288,7 +257,6 @@ def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
         database.connect() as connection,
         closing(SqlSource(database, connection, how.query)) as table,
     ):
-        check_different(table.name, table.names)
         yield table
 
 
@@ -321,7 +289,7 @@ def check_table(url: str, *, overwrite: bool) -> None:
     """Refuse a table that cannot be written, before any work is done."""
     database = Database(url)
     if database.is_sqlite and not database.path.exists() and database.table:
-        database.check_folder()
+        database.check_file(write=True)
         return
     with database.connect() as connection:
         check_new_table(database, connection, overwrite=overwrite)

@@ -7,6 +7,7 @@ it: it can be read in one way only.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import FIELD, import_pandas, import_pyarrow, shown
 
-#: Entries of a table that mean a missing value.
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
 """Entries that mean a missing value; other words, such as ``None``, are values.
 
@@ -138,15 +138,10 @@ def count_words(column: Words) -> Indices:
     return counts
 
 
-def quoted(column: Words, which: Any, join: str) -> str:
-    """Quote the two most frequent of some words."""
-    return join.join(shown(bare(column.words[i])) for i in most_frequent(column, which)[:2])
-
-
-def most_frequent(column: Words, which: Any) -> list[int]:
-    """Return some words of a column, the most frequent first."""
-    counts = count_words(column)
-    return sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
+def most_frequent(words: list[str], counts: Indices, which: Any) -> list[str]:
+    """Return the two most frequent of some words."""
+    some = sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
+    return [bare(words[i]) for i in some[:2]]
 
 
 def frame_of(columns: Mapping[str, Any], start: int = 0) -> Any:
@@ -177,7 +172,7 @@ class Gaps(NamedTuple):
         also = list(more)
         cases = (form for word in also for form in (word, word.lower(), word.upper(), word.title()))
         numbers = {value for word in also if (value := _number(word)) is not None}
-        return cls(frozenset(["", *MISSING, *cases]), tuple(sorted(numbers)))
+        return cls(frozenset([*MISSING, *cases]), tuple(sorted(numbers)))
 
     def has(self, word: str) -> bool:
         """Return whether a word of a column means a missing value."""
@@ -213,7 +208,7 @@ def few(n: Any, n_all: Any) -> Any:
     return n <= np.maximum(FEW * n_all, n_all >= 8)
 
 
-def too_large(values: Floats) -> Indices:
+def overflowing(values: Floats) -> Indices:
     """Return the positions of numbers that are infinite or would overflow when squared."""
     return np.flatnonzero(np.abs(values) > LARGEST)
 
@@ -503,26 +498,18 @@ def one_spelling(column: Words) -> tuple[Words, tuple[Said, ...]]:
     other = merged(dict(zip(column.words, count_words(column).tolist(), strict=True)))
     if not other:
         return column, ()
-    words = [other.get(word, word) for word in column.words]
-    kept = [word for word in column.words if word not in other]
-    place = {word: i for i, word in enumerate(kept)}
-    codes = np.array([*(place[word] for word in words), -1], dtype=np.intp)
+    column = distinct(column.codes, [other.get(word, word) for word in column.words], ())
     word, spelled = next(iter(other.items()))
     more = f", and {len(other) - 1} more such words" if len(other) > 1 else ""
     example = f": {shown(word)} is read as {shown(spelled)}{more}"
-    return Words(codes[column.codes], kept), (("several spellings are one word", example),)
+    return column, (("several spellings are one word", example),)
 
 
 def spellings_known(categories: Iterable[str]) -> dict[str, str]:
     """Return the word of training for what its spellings have in common; none if there are two."""
-    found: dict[str, str] = {}
-    twice = set()
-    for word in categories:
-        key = same_spelling(word)
-        if key in found:
-            twice.add(key)
-        found[key] = word
-    return {key: word for key, word in found.items() if key not in twice}
+    keys = {word: same_spelling(word) for word in dict.fromkeys(categories)}
+    times = Counter(keys.values())
+    return {key: word for word, key in keys.items() if times[key] == 1}
 
 
 def known_spelling(column: Words, spelled: Mapping[str, str]) -> Words:
