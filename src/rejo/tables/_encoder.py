@@ -230,7 +230,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ) -> dict[str, Any] | str:
         values = columns.read_as(column, kind, written, time)
         if kind == "category":
-            return columns.learn_category(*values, self.max_categories, self.min_count)
+            return columns.learn_category(values, self.max_categories, self.min_count)
         if kind == "date":
             found = columns.learn_number(values, self.scale, self.min_count, DECADE)
             role = "" if time is None else "age"
@@ -248,7 +248,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         values, widths = self._read(X, self.kinds_), list(map(len, self._outputs()))
         for name, kind in self.kinds_.items():
             if kind == "category":
-                values[name] = columns.levels_of(*values[name], self.learnt_[name])
+                values[name] = columns.levels_of(values[name], self.learnt_[name])
         out = np.zeros((len(X), sum(widths)))
         for first in range(0, len(X), BLOCK):
             rows = slice(first, first + BLOCK)
@@ -339,7 +339,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         found = self._read(X.iloc[watch.rows(n)], watch.columns)
         for name, column in found.items():
             if self.kinds_[name] == "category":
-                found[name] = columns.count_levels(*column, self.learnt_[name])
+                found[name] = columns.count_levels(column, self.learnt_[name])
         watch.add(found, n)
 
     def typical(self, column: str) -> list[Any]:

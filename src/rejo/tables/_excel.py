@@ -18,6 +18,7 @@ from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
 from threading import Timer
+from time import monotonic
 from typing import Any, BinaryIO
 
 from rejo.tables import _excel_process
@@ -155,17 +156,12 @@ def _check(path: Path) -> int:
         if start == OLD and path.suffix.lower() == ".xls":
             return size
         if start != b"PK\x03\x04":
-            known = (
-                "an old Excel file, or one with a password" if start == OLD else "not an Excel file"
-            )
-            text = start.isascii() and b"\0" not in start and start != OLD
-            raise TableError(
-                f"this is {known}",
-                where=str(path),
-                remedy="If it is a CSV file, give it the ending .csv."
-                if text
-                else "Save it as .xlsx without a password, or as CSV.",
-            )
+            is_old = start == OLD
+            what = "an old Excel file, or one with a password" if is_old else "not an Excel file"
+            remedy = "Save it as .xlsx without a password, or as CSV."
+            if start.isascii() and b"\0" not in start:
+                remedy = "If it is a CSV file, give it the ending .csv."
+            raise TableError(f"this is {what}", where=str(path), remedy=remedy)
         try:
             with zipfile.ZipFile(stream) as archive:
                 parts = archive.infolist()
@@ -180,10 +176,10 @@ def _check(path: Path) -> int:
                             raise damaged(str(path), "it unpacks to more than 1 GB")
                         if b"<!DOCTYPE" in data:
                             raise damaged(str(path), "it defines a document type")
+        except TableError:
+            raise
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
                 KeyError, ValueError, OSError) as error:  # fmt: skip
-            if isinstance(error, TableError):
-                raise
             raise damaged(str(path), " ".join(str(error).split())[:120]) from None
     return size
 
@@ -210,32 +206,24 @@ def _read(path: Path, sheet: str, size: int) -> Generator[Any, None, None]:
     script = [sys.executable, "-P", _excel_process.__file__]
     command = [*script, str(path.absolute()), sheet, str(MEMORY)]
     seconds = SECONDS + SECONDS_A_MB * size / (1 << 20)
-    late = False
-
-    def stop() -> None:
-        nonlocal late
-        late = True
-        process.kill()
-
-    def patience() -> Timer:
-        timer = Timer(seconds, stop)
-        timer.daemon = True
-        timer.start()
-        return timer
-
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
-        timer = patience()
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
-            while line := process.stdout.readline(20):
-                data = process.stdout.read(int(line))
-                timer.cancel()  # who takes the rows may take long
+            while True:  # who takes the rows may take long, but not the process
+                timer, began = Timer(seconds, process.kill), monotonic()
+                timer.daemon = True
+                timer.start()
+                line = process.stdout.readline(20)
+                data = process.stdout.read(int(line or 0))
+                timer.cancel()
+                if not line:
+                    break
                 yield json.loads(data)
-                timer = patience()
-            if process.wait() or late:
+            if process.wait():
                 slow = f"it took more than {seconds:.0f} seconds"
+                late = monotonic() - began >= seconds
                 yield {"error": slow if late else "it takes too much memory"}
         finally:
             timer.cancel()

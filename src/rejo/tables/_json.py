@@ -105,7 +105,8 @@ class _Text:
         self._reader = reader
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._scan = json.JSONDecoder(
-            object_pairs_hook=_object, parse_constant=_constant
+            object_pairs_hook=_object,
+            parse_constant=lambda name: None if name == "NaN" else float(name),
         ).raw_decode
         self._text, self._at, self._line, self._ended = "", 0, 1, False
 
@@ -129,17 +130,15 @@ class _Text:
             except RecursionError:
                 raise self.wrong("it is nested too deeply") from None
             except ValueError as error:  # perhaps its end has not been read yet
-                if self._ended or len(self._text) - self._at > ROW:
-                    if len(self._text) - self._at > ROW and "\n" not in self._text[self._at :]:
-                        raise too_large(
-                            "the object is too long", ROW, self._where(), "Is it a table at all?"
-                        ) from None
+                is_long = len(self._text) - self._at > ROW
+                if is_long and "\n" not in self._text[self._at :]:
+                    remedy = "Is it a table at all?"
+                    raise too_large("the object is too long", ROW, self._where(), remedy) from None
+                if is_long or self._ended:
                     raise self.wrong(getattr(error, "msg", str(error))[:120]) from None
             self._more()
         if not isinstance(found, dict):
             raise self.wrong(f"{shown(found)} is not an object")
-        if end - self._at > ROW:
-            raise too_large("the object is too long", ROW, self._where(), "Leave out long columns.")
         self._take(end)
         return found
 
@@ -162,8 +161,3 @@ class _Text:
         data = self._reader.read(HEAD)
         self._ended = not data
         self._text, self._at = self._text[self._at :] + self._decode(data, not data), 0
-
-
-def _constant(name: str) -> float | None:
-    """Return a number that JSON does not have, but some programs write."""
-    return None if name == "NaN" else float(name)

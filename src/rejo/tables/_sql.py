@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -91,10 +91,8 @@ class Database:
     @contextmanager
     def connect(self, *, write: bool = False) -> Iterator[Any]:
         """Open a connection; for reading only, unless ``write``."""
-        with self.explained(), ExitStack() as stack:
-            engine = self._engine(write)
-            stack.callback(engine.dispose)
-            yield stack.enter_context(engine.connect())
+        with self.explained(), self._engine(write).connect() as connection:
+            yield connection
 
     def _engine(self, write: bool) -> Any:
         sa = import_sqlalchemy()

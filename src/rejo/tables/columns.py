@@ -21,6 +21,7 @@ from rejo.tables.errors import TableError, import_pandas, import_pyarrow, shown
 from rejo.tables.numbers import number
 from rejo.tables.values import (
     LARGEST,
+    MANY_WORDS,
     NO_DATE,
     Column,
     Gaps,
@@ -28,6 +29,7 @@ from rejo.tables.values import (
     Words,
     array_of,
     column_of,
+    count_words,
     distinct,
     means_missing,
     overflowing,
@@ -44,7 +46,7 @@ Learnt = dict[str, Any]
 AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 NO_RANGE: Learnt = {"fill": 0.0, "center": 0.0, "scale": 1.0, "missing": False}
 
-MANY_WORDS = 50
+
 SIN, COS = np.sin(np.arange(12) * np.pi / 6), np.cos(np.arange(12) * np.pi / 6)
 FEWEST_ROWS_TO_COUNT = 10
 FARTHEST = 1e6  # standard deviations; no classifier overflows there
@@ -124,18 +126,15 @@ def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, f
     return max(min(low, lowest), -LARGEST), min(max(high, highest), LARGEST)
 
 
-def learn_category(
-    codes: Indices, words: list[str], max_categories: int, min_count: int
-) -> Learnt | str:
+def learn_category(column: Words, max_categories: int, min_count: int) -> Learnt | str:
     """Return the frequent words and marks of the rare ones, or the reason to leave the column out.
 
     A rare spelling of one frequent word is that word.
     """
-    n = len(codes)
-    counts = np.bincount(codes[codes >= 0], minlength=len(words))
-    seen = {word: int(count) for count, word in zip(counts, words, strict=True) if count}
+    n, counts = len(column.codes), count_words(column).tolist()
+    seen = {word: count for count, word in zip(counts, column.words, strict=True) if count}
     least = enough(n, min_count)
-    missing = int((codes < 0).sum()) >= max(least, 1)
+    missing = n - sum(counts) >= max(least, 1)
     if not seen:
         return "no values"
     if len(seen) == 1 and not missing:
@@ -151,7 +150,7 @@ def learn_category(
     new = len(marks) > MOST_MARKS or (once >= FEWEST_NEW and once >= SHARE_NEW * n)
     learnt: Learnt = {"categories": frequent, "other": bool(rare), "missing": missing,
                       "rare": None if new else "".join(marks)}  # fmt: skip
-    learnt["bins"] = count_levels(codes, words, learnt).tolist()
+    learnt["bins"] = count_levels(column, learnt).tolist()
     if n_levels(learnt) > 1:
         return learnt
     return "constant" if frequent else "no value is frequent"
@@ -225,12 +224,12 @@ def encoded_numbers(
     return [*found, empty] if learnt["missing"] else found
 
 
-def levels_of(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
+def levels_of(column: Words, learnt: Learnt) -> Indices:
     """Return the level of each row: a category, other or missing; -1 if it has none of these."""
     other = len(learnt["categories"]) if learnt["other"] else -1
     missing = n_levels(learnt) - 1 if learnt["missing"] else other
-    places = [other if place is None else place for place in _places(words, learnt)]
-    return np.array([*places, missing], dtype=np.intp)[codes]
+    places = [other if place is None else place for place in _places(column.words, learnt)]
+    return np.array([*places, missing], dtype=np.intp)[column.codes]
 
 
 def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
@@ -244,12 +243,13 @@ def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
     return new
 
 
-def count_levels(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
+def count_levels(column: Words, learnt: Learnt) -> Indices:
     """Count cells by category, rare words, words that training did not have, and missing ones."""
     n = len(learnt["categories"])
-    places = np.array([n if place is None else place for place in _places(words, learnt)] + [n + 2])
-    places[:-1][unseen(words, learnt)] = n + 1
-    counts: Indices = np.bincount(places[codes], minlength=n + 3)
+    found = [n if place is None else place for place in _places(column.words, learnt)]
+    places = np.array([*found, n + 2])
+    places[:-1][unseen(column.words, learnt)] = n + 1
+    counts: Indices = np.bincount(places[column.codes], minlength=n + 3)
     return counts
 
 

@@ -287,16 +287,18 @@ class NumberCounts:
         commas = [read_cell(word, ",") if "." in word or "," in word else point
                   for word, point in zip(self.words, points, strict=True)]  # fmt: skip
         self.read = {".": points, ",": commas}
-        point, comma = (np.array([one is not None for one in read], dtype=bool)
-                        for read in (points, commas))  # fmt: skip
+        self.values = {  # (n_words,) NaN for a word that is not a number
+            mark: np.array([np.nan if cell is None else cell.value for cell in read])
+            for mark, read in self.read.items()
+        }
+        point, comma = (~np.isnan(values) for values in self.values.values())
         # Words that are numbers with one mark and not with the other, and different ones with both.
         self.only = {".": np.flatnonzero(point & ~comma), ",": np.flatnonzero(comma & ~point)}
-        pairs = zip(points, commas, strict=True)
-        self.both = np.flatnonzero([one and two and one.value != two.value for one, two in pairs])
+        differ = self.values["."] != self.values[","]
+        self.both = np.flatnonzero(point & comma & differ)
         self._numbers = point | comma
-        # (n_words,) means a missing value beside numbers
-        gaps = [means_missing(word) for word in self.words]
-        self.gap = ~self._numbers & np.array(gaps, dtype=bool)
+        gaps = np.array([means_missing(word) for word in self.words], dtype=bool)
+        self.gap = gaps & ~self._numbers  # (n_words,) means a missing value beside numbers
 
     def row(self, word: int) -> int:
         """Return the first row with a word."""
@@ -344,17 +346,10 @@ def unclear_words(column: Words, expected: str, usual: float) -> set[str]:
         return set()
     likely = {_by_its_cells(found, marks.pop())} - {None}
     if usual:
-        sizes = {mark: _median(found, found.both, mark) for mark in OTHER}
-        nearest = min(OTHER, key=lambda mark: abs(np.log(sizes[mark] / abs(usual))))
-        likely.add(nearest)
+        n, both = found.counts[found.both], found.both
+        sizes = {m: np.median(np.repeat(np.abs(found.values[m][both]), n)) for m in OTHER}
+        likely.add(min(OTHER, key=lambda mark: abs(np.log(sizes[mark] / abs(usual)))))
     return {found.words[i] for i in found.both} if OTHER[expected] in likely else set()
-
-
-def _median(found: NumberCounts, words: Indices, decimal: str) -> float:
-    """Return the median size of the numbers that some words are with this mark."""
-    cells = [found.read[decimal][i] for i in words]
-    sizes = [abs(cell.value) if cell else np.nan for cell in cells]
-    return float(np.median(np.repeat(sizes, found.counts[words])))
 
 
 # ---- the decimal mark ------------------------------------------------------------------------
@@ -393,8 +388,7 @@ def settle(
     if sep == "," and decimal == ".":
         return decimal, ()
     word = found.most(found.both)
-    cell = found.read[decimal][word]
-    example = f": {shown(found.words[word])} is read as {_plain(cell)}"
+    example = f": {shown(found.words[word])} is read as {found.values[decimal][word]:.15g}"
     return decimal, (("points and commas as found", example),)
 
 
@@ -408,19 +402,18 @@ def _by_its_cells(found: NumberCounts, mark: str) -> str | None:
     Who writes thousands without a mark means a decimal mark by it.  Who writes three decimals
     writes them in every cell, or leaves out zeros at the end.
     """
-    unclear = set(found.both.tolist())
-    plain = [cell for i, cell in enumerate(found.read["."]) if cell and i not in unclear]
-    large = any(abs(cell.value) >= 1000 and cell.value == round(cell.value) for cell in plain)
-    zero = bool(plain) and any(_ends_in_zero(found, i) for i in found.both)
+    plain = np.delete(found.values["."], found.both)
+    plain = plain[~np.isnan(plain)]
+    large = bool(((np.abs(plain) >= 1000) & (plain == np.rint(plain))).any())
+    zero = len(plain) > 0 and any(_ends_in_zero(found, i) for i in found.both)
     if large == zero:
         return None
     return mark if large else OTHER[mark]
 
 
-def _ends_in_zero(found: NumberCounts, i: int) -> bool:
+def _ends_in_zero(found: NumberCounts, i: Any) -> bool:
     """Return whether a word such as 2.100 ends in 0."""
-    cell = found.read[OTHER[_mark(found.words[i])]][i]
-    return cell is not None and cell.value % 10 == 0
+    return bool(found.values[OTHER[_mark(found.words[i])]][i] % 10 == 0)
 
 
 def _is_weak(found: NumberCounts, proof: str) -> bool:
@@ -435,10 +428,6 @@ def _is_weak(found: NumberCounts, proof: str) -> bool:
     return not any(sum(map(str.isdigit, part)) == 3 for part in digits)
 
 
-def _plain(cell: WrittenNumber | None) -> str:
-    return "" if cell is None else f"{cell.value:.15g}"
-
-
 def _conflict(found: NumberCounts, first: int, second: int, place: Place) -> TableError:
     one, two = shown(found.words[first]), shown(found.words[second])
     return TableError(
@@ -451,8 +440,8 @@ def _conflict(found: NumberCounts, first: int, second: int, place: Place) -> Tab
 
 def _unclear(found: NumberCounts, place: Place) -> TableError:
     some = sorted(found.both.tolist(), key=lambda i: -found.counts[i])[:2]
-    read = [(found.words[i], *(_plain(found.read[mark][i]) for mark in OTHER)) for i in some]
-    ways = " and ".join(f"{shown(word)} may be {one} or {two}" for word, one, two in read)
+    read = [(shown(found.words[i]), *(f"{found.values[m][i]:.15g}" for m in OTHER)) for i in some]
+    ways = " and ".join(f"{word} may be {one} or {two}" for word, one, two in read)
     mark = _mark(found.words[some[0]])
     return TableError(
         f"{ways}: the {'point' if mark == '.' else 'comma'} may be a decimal mark or a mark "
@@ -471,7 +460,8 @@ def read_numbers(
 ) -> tuple[Parsed | None, tuple[Said, ...]]:
     """Read a column as numbers with this decimal mark, or say why it looks like them only."""
     read = found.read[decimal]
-    is_number = np.array([cell is not None for cell in read], dtype=bool)
+    values = found.values[decimal].copy()
+    is_number = ~np.isnan(values)
     n_numbers, n_gaps = found.cells(is_number), found.cells(found.gap)
     n = int(found.counts.sum()) - n_gaps
     if not n_numbers or 2 * n_numbers <= n:
@@ -486,12 +476,11 @@ def read_numbers(
         return None, about
     is_number &= ~wrong
     odd = np.flatnonzero(~is_number & ~found.gap)
-    kinds = len({cell.value for cell, fine in zip(read, is_number, strict=True) if cell and fine})
+    kinds = len(np.unique(values[is_number]))
     if not few(found.cells(odd), n) or kinds < (FEWEST_NUMBERS if len(odd) else 1 + bool(n_gaps)):
         some = " and ".join(map(shown, most_frequent(found.words, found.counts, odd)))
         why = f"read as words: {n_numbers:,} of {n:,} cells are numbers", f", but not {some}"
         return None, (why,) if len(odd) else ()
-    values = np.array([np.nan if cell is None else cell.value for cell in read], dtype=np.float64)
     values[~is_number] = np.nan
     return Parsed(values, unit, np.flatnonzero(found.gap), odd, (*remarks, *about)), ()
 

@@ -177,15 +177,10 @@ def twins(codes: Mapping[str, Indices], frame: Any) -> list[tuple[list[str], boo
             cells = pd.util.hash_array(frame[name].to_numpy()) if different else column
             found.setdefault(cells.tobytes(), []).append(name)
     return [
-        (names, all(_equal(frame[names[0]], frame[name]) for name in names[1:]))
+        (names, all(frame[names[0]].equals(frame[name]) for name in names[1:]))
         for names in found.values()
         if len(names) > 1
     ]
-
-
-def _equal(one: Any, other: Any) -> bool:
-    alike = one.dtype == other.dtype
-    return bool(alike and ((one == other) | (one.isna() & other.isna())).all())
 
 
 def names_the_cases(name: str, column: Any, codes: Indices) -> bool:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from glob import escape, glob, has_magic
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -172,12 +173,15 @@ class ParquetSource(Source):
         """Refuse, before anything is read, more than fits the file."""
         with self._reading():
             about = self._file.metadata
-            wanted = [
-                i
-                for i in range(about.num_columns)
-                if not set(columns).isdisjoint(_prefixes(about.schema.column(i).path))
-            ]
-            widest = max((about.schema.column(i).length or 0 for i in wanted), default=0)
+            leaves, names = map(about.schema.column, range(about.num_columns)), set(columns)
+            widest = max(
+                (
+                    leaf.length or 0
+                    for leaf in leaves
+                    if not names.isdisjoint(accumulate(leaf.path.split("."), "{}.{}".format))
+                ),
+                default=0,
+            )
             # Not what it says of each column: damage there would end the process.
             unpacked = sum(about.row_group(g).total_byte_size for g in self.groups)
         if widest > WIDEST_NUMBER:
@@ -212,12 +216,6 @@ def open_table(path: str | os.PathLike[str], how: Any = None) -> Iterator[Parque
     groups = [path.group] if isinstance(path, RowGroup) else None
     with open_stream(os.fspath(path)) as stream:
         yield ParquetSource(stream, str(path), groups)
-
-
-def _prefixes(path: str) -> list[str]:
-    """Return the columns that a leaf of the schema may belong to, by their names."""
-    parts = path.split(".")
-    return [".".join(parts[: i + 1]) for i in range(len(parts))]
 
 
 def open_stream(path: str) -> AbstractContextManager[BinaryIO]:

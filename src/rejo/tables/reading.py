@@ -106,15 +106,6 @@ class Table:
         ``exact``, ``header`` and ``rename``, where they differ from the defaults.
     skipped : str
         What stands above the header and was left out, in words; empty if nothing does.
-
-    Attributes
-    ----------
-    written : dict of str to dict
-        How numbers and dates are written, as :class:`TableEncoder` takes it.
-
-    See Also
-    --------
-    read_table : Read one; with an example.
     """
 
     frame: Any
@@ -325,9 +316,9 @@ def _read(
         if source.format in ("excel", "json", "sql") and are_strings(array.type):
             _refuse_several(array, name, source)
         if name in text:
-            values = texts_in(array)
-            n_missing = sum(value is None for value in values.tolist())
-            found[name] = ReadColumn(values, Reading("text", n_missing=n_missing))
+            texts = texts_in(array)
+            n_missing = sum(text is None for text in texts.tolist())
+            found[name] = ReadColumn(texts, Reading("text", n_missing=n_missing))
             continue
         if name not in words and (plain := plain_numbers(array, gaps, codes=False)) is not None:
             values, mark = plain
@@ -422,8 +413,7 @@ def _what(parts: list[Any]) -> str:
     column = words_in(column_of(_joined(parts), Gaps.of()))
     if not column.words:
         return "empty"
-    read = NumberCounts(column).read["."]
-    values = spread([np.nan if cell is None else cell.value for cell in read], column, np.nan)
+    values = spread(NumberCounts(column).values["."], column, np.nan)
     first = values[0] if len(values) else np.nan
     if first in (0, 1) and (values == np.arange(len(values)) + first).all():
         return "row numbers"

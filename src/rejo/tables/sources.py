@@ -17,6 +17,7 @@ from rejo._errors import close_words
 from rejo._io import URL, without_password
 from rejo.tables.doubts import Doubt
 from rejo.tables.errors import (
+    FIELD,
     PIECE,
     ROW,
     TableError,
@@ -27,7 +28,7 @@ from rejo.tables.errors import (
     shown,
     too_large,
 )
-from rejo.tables.values import array_of, long_cell
+from rejo.tables.values import array_of, lengths_of
 
 
 class Format(NamedTuple):
@@ -99,8 +100,8 @@ class Source:
         for n_rows, found, doubts in self._pieces(wanted, [own[name] for name in exact], rows):
             arrays = {names.get(name, name): array for name, array in found.items()}
             for name, array in arrays.items():
-                if (row := long_cell(array)) is not None:
-                    raise long_field(self.place(done + row, name))
+                if (lengths := lengths_of(array)).max(initial=0) > FIELD:
+                    raise long_field(self.place(done + int((lengths > FIELD).argmax()), name))
             yield Piece(n_rows, arrays, doubts)
             done += n_rows
 

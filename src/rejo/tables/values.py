@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.errors import FIELD, import_pandas, import_pyarrow, shown
+from rejo.tables.errors import import_pandas, import_pyarrow, shown
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
 """Entries that mean a missing value; other words, such as ``None``, are values.
@@ -432,12 +432,6 @@ def lengths_of(array: Any) -> Indices:
     if words is array:
         return lengths
     return np.append(lengths, 0)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-
-
-def long_cell(array: Any) -> int | None:
-    """Return the first row of an Arrow array whose string is longer than a cell may be."""
-    lengths = lengths_of(array)
-    return int((lengths > FIELD).argmax()) if lengths.max(initial=0) > FIELD else None
 
 
 class Parsed(NamedTuple):
