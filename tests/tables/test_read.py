@@ -390,7 +390,7 @@ def test_columns_have_decimal_marks_of_their_own(write, more, sep, decimal):
 
 
 def test_infinity_beside_numbers_that_may_be_thousands(write):
-    with pytest.raises(TableError, match="'2.100' may be") as caught:
+    with pytest.raises(TableError, match=r"'2\.100' may be") as caught:
         read_table(write("a;b\n2.100;x\n3.500;y\ninf;z\n2.100;x\n"))
     assert caught.value.parameter == "decimal"
 

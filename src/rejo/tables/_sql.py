@@ -151,24 +151,24 @@ class Database:
                 reason = reason.replace(secret, "***")
             raise TableError(f"the database says: {reason[:300]}", where=self.name) from None
 
-    def find(self, connection: Any, name: str) -> "Place | None":
-        """Return the table or view of a name, which may have its schema before it."""
+    def find(self, connection: Any, name: str) -> "Place":
+        """Return the table or view of a name, which may have its schema before it, or be new."""
         about = import_sqlalchemy().inspect(connection)
         schema, _, table = name.partition(".")
-        for place in (Place(None, name), Place(schema, table)):
-            known = place.schema is None or place.schema in about.get_schema_names()
-            if place.table and known and about.has_table(place.table, place.schema):
+        has_schema = bool(table) and schema in about.get_schema_names()
+        for place in (Place(None, name), Place(schema, table))[: 1 + has_schema]:
+            if about.has_table(place.table, place.schema):
                 is_table = place.table in about.get_table_names(place.schema)
                 return place._replace(kind="table" if is_table else "view")
-        return None
+        return place
 
 
 class Place(NamedTuple):
-    """A table or view of a database."""
+    """A table of a database."""
 
     schema: str | None
     table: str
-    kind: str = "table"
+    kind: str = "new"  # or "table" or "view"
 
     def __str__(self) -> str:
         return ".".join(map(quoted, filter(None, (self.schema, self.table))))
@@ -236,8 +236,7 @@ class SqlSource(RowSource):
         names = [*about.get_table_names(), *about.get_view_names()]
         if not name and len(names) == 1:
             name = names[0]
-        found = self._database.find(connection, name) if name else None
-        if found is not None:
+        if name and (found := self._database.find(connection, name)).kind != "new":
             return found
         known = f"The tables are: {listed(names)}" if names else "The database has no tables."
         problem, remedy = f"no table {shown(name)}", did_you_mean(name, names) + known
@@ -262,25 +261,20 @@ def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
 
 
 def check_new_table(database: Database, connection: Any, *, overwrite: bool) -> Place:
-    """Return where a table is to be written, of kind ``old`` if one is replaced there."""
+    """Return where a table is to be written; one that is there is to be replaced."""
     name = database.table
     if not name:
         raise TableError(
             "no table is named", where=database.name, remedy="Write its name after a #: #decisions."
         )
-    found = database.find(connection, name)
-    if found is None:
-        schema, _, table = name.partition(".")
-        about = import_sqlalchemy().inspect(connection)
-        is_schema = table and schema in about.get_schema_names()
-        return Place(schema, table) if is_schema else Place(None, name)
-    if found.kind == "view":
+    place = database.find(connection, name)
+    if place.kind == "view":
         raise TableError(
             f"{shown(name)} is a view", where=database.name, remedy="Write to another table."
         )
-    if not overwrite:
+    if place.kind == "table" and not overwrite:
         raise FileExistsError(f"{database.name} exists; overwrite replaces it")
-    return found._replace(kind="old")
+    return place
 
 
 def check_table(url: str, *, overwrite: bool) -> None:

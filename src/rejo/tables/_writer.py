@@ -405,7 +405,7 @@ class SqlSink(Sink):
             type = next(own for fits, own in known if fits(field.type))
             columns.append(sa.Column(field.name, type(), key=f"c{i}", quote=True))
         place = self._place
-        if place.kind == "old":
+        if place.kind == "table":
             self._connection.exec_driver_sql(f"DROP TABLE {place}")
         table = sa.Table(
             place.table, sa.MetaData(), *columns, schema=place.schema, quote=True, quote_schema=True

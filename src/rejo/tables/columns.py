@@ -417,7 +417,7 @@ def as_words(column: Any) -> Words:
             "it held words in training, but now holds dates", where=f"column {shown(column.name)}"
         )
     if column.dtype != object:
-        return words_of(column, missing=(), text=word_of)
+        return words_of(column, text=word_of)
     try:
         codes, found = pd.factorize(column)
     except TypeError:

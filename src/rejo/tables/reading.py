@@ -450,13 +450,12 @@ def _read_words(
         numbers, rest[name] = read_numbers(found, mark, remarks)
         if numbers is not None:
             del rest[name]
-            about = Reading("number", mark, numbers.written)
-            read[name] = _column(columns[name], numbers, np.nan, about)
+            read[name] = _column(columns[name], numbers, Reading("number", mark, numbers.written))
     dates = read_dates({name: columns[name] for name in rest}, source.place)
     for name, remarks in rest.items():
         if name in dates:
             about = Reading("date", format=dates[name].written)
-            read[name] = _column(columns[name], dates[name], NO_DATE, about)
+            read[name] = _column(columns[name], dates[name], about)
         else:
             read[name] = as_category(words_in(columns[name]), exact, remarks)
     return read
@@ -471,7 +470,7 @@ def as_category(column: Words, exact: bool, remarks: tuple[Said, ...] = ()) -> R
     return ReadColumn(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
 
 
-def _column(column: Words, found: Parsed, missing: Any, about: Reading) -> ReadColumn:
+def _column(column: Words, found: Parsed, about: Reading) -> ReadColumn:
     """Return a column of numbers or dates, and all that is to be said about it."""
     counts = count_words(column)
     n_gaps, remarks = int(counts[found.gaps].sum()), found.remarks
@@ -486,4 +485,5 @@ def _column(column: Words, found: Parsed, missing: Any, about: Reading) -> ReadC
         odd=tuple(most_frequent(column.words, counts, found.odd)),
         remarks=remarks,
     )
+    missing = NO_DATE if about.kind == "date" else np.nan
     return ReadColumn(spread(found.values, column, missing), about)

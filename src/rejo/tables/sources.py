@@ -1,8 +1,9 @@
 """Where tables come from and go to: formats by name, and what every source gives.
 
 A source has names of columns and gives its rows in pieces: Arrow arrays of bounded size.  The
-format of a file is in the ending of its name; a database is named by a URL, in which a password may
-stand.  Messages, reports and model files have it from :func:`name_of`, without.
+format of a file is in the ending of its name, and all formats are in ``FORMATS``; a database is
+named by a URL, in which a password may stand.  Messages, reports and model files have it from
+:func:`name_of`, without.
 """
 
 import os

@@ -56,19 +56,13 @@ INK[33:127] = True
 class Unread(str):
     """A cell that a reader could not read as what the column holds; nobody tries it again."""
 
-    __slots__ = ()
-
 
 class Unclear(Unread):
     """A number or a date that may be another one: 2.100 two thousand, 03/02/2024 in March."""
 
-    __slots__ = ()
-
 
 class Share(Unclear):
     """A number that may be a share, in a column of percentages: a workbook has 0.12 for 12 %."""
-
-    __slots__ = ()
 
 
 # ---- words ------------------------------------------------------------------------------------
@@ -84,11 +78,7 @@ class Words(NamedTuple):
     words: list[str]  # distinct
 
 
-def words_of(
-    column: Any,
-    missing: Collection[str] = frozenset(MISSING),
-    text: Callable[[Any], str] = lambda value: str(value).strip(),
-) -> Words:
+def words_of(column: Any, missing: Collection[str] = (), text: Callable[[Any], str] = str) -> Words:
     """Return the distinct words of a Series; ``text`` makes a word of a value."""
     pd = import_pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
