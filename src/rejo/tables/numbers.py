@@ -489,31 +489,24 @@ def _unit(
     found: NumberCounts, read: list[WrittenNumber | None], n_numbers: int
 ) -> tuple[str | None, NDArray[np.bool_], tuple[Said, ...]]:
     """Return the unit of a column, words with another one, and remarks; None if there are two."""
-    words: dict[str, list[int]] = {}
-    for i, cell in enumerate(read):
-        if cell is not None:
-            words.setdefault(same_unit(cell.unit), []).append(i)
-    wrong = np.zeros(len(read), dtype=bool)
-    bare = found.cells(np.array(words.pop("", []), dtype=np.intp))
-    n_cells = {unit: found.cells(np.array(places)) for unit, places in words.items()}
-    units = sorted(words, key=lambda unit: -n_cells[unit])
-
-    def spelled(unit: str) -> str:
-        spellings: Counter[str] = Counter()
-        for i in words[unit]:
-            spellings[getattr(read[i], "unit", "")] += int(found.counts[i])
-        return spellings.most_common(1)[0][0]
-
+    own = [None if cell is None else same_unit(cell.unit) for cell in read]
+    spellings: dict[str, Counter[str]] = {}  # cells of each unit
+    for cell, unit, n in zip(read, own, found.counts.tolist(), strict=True):
+        if cell is not None and unit is not None:
+            spellings.setdefault(unit, Counter())[cell.unit] += n
+    bare = spellings.pop("", Counter()).total()
+    spelled = {unit: counts.most_common(1)[0][0] for unit, counts in spellings.items()}
+    units = sorted(spellings, key=lambda unit: -spellings[unit].total())
     # A few cells with a unit among numbers without one, or with another: not these numbers.
-    while units and few(n_cells[units[-1]], n_numbers):
-        last = units[-1]
-        others = bare + sum(n_cells[unit] for unit in units[:-1])
-        if others <= n_cells[last] or (len(units) == 1 and is_currency(spelled(last))):
+    while units and few(n_last := spellings[units[-1]].total(), n_numbers):
+        others = bare + sum(spellings[unit].total() for unit in units[:-1])
+        if others <= n_last or (len(units) == 1 and is_currency(spelled[units[0]])):
             break
-        wrong[words[units.pop()]] = True
+        units.pop()
+    wrong = np.array([bool(unit) and unit not in units for unit in own], dtype=bool)
     if not units:
         return "", wrong, ()
-    names = [spelled(unit) for unit in units]
+    names = [spelled[unit] for unit in units]
     if len(units) > 1:
         two = "read as words: the units differ", f", {shown(names[0])} and {shown(names[1])}"
         return None, wrong, (two,) if len(units) <= 3 else ()
