@@ -96,8 +96,14 @@ def check_columns(
             raise error
 
 
-def check_different(where: str, names: list[str]) -> None:
-    """Refuse a table with two columns of the same name."""
+def check_names(where: str, names: list[str]) -> None:
+    """Refuse a table with too many columns, or with two of the same name."""
+    if len(names) > COLUMNS:
+        raise TableError(
+            f"{len(names):,} columns are more than the limit of {COLUMNS:,}",
+            where=where,
+            remedy="Leave out those that are not needed.",
+        )
     if twice := [name for name, count in Counter(names).items() if name and count > 1]:
         raise TableError(
             f"several columns have the same name: {listed(twice)}",
@@ -147,24 +153,6 @@ def check_unpacked(
         )
 
 
-def check_whole(size: int, where: str) -> None:
-    """Refuse a table that is too large to be read whole."""
-    if size > TABLE:
-        raise too_large(
-            "the table is too large to be read whole", TABLE, where, "Take a sample of its rows."
-        )
-
-
-def check_count(n_columns: int, where: str) -> None:
-    """Refuse a table with too many columns."""
-    if n_columns > COLUMNS:
-        raise TableError(
-            f"{n_columns:,} columns are more than the limit of {COLUMNS:,}",
-            where=where,
-            remedy="Leave out those that are not needed.",
-        )
-
-
 def long_field(where: str) -> TableError:
     """Return the error for a cell that is too long."""
     return too_large("a cell is too long", FIELD, where, "Shorten it, or leave the column out.")
@@ -172,24 +160,23 @@ def long_field(where: str) -> TableError:
 
 def import_pandas(who: str = "reading a table") -> Any:
     """Return the pandas module; the error names the extra to install."""
-    return _import("pandas", who)
+    return _import(who, "pandas")
 
 
 def import_pyarrow(who: str = "reading a table") -> Any:
     """Return the pyarrow module, with its parts for CSV and Parquet files."""
-    for part in ("pyarrow.compute", "pyarrow.csv", "pyarrow.parquet"):
-        found = _import(part, who)
-    return found
+    return _import(who, "pyarrow", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet")
 
 
 def import_sqlalchemy() -> Any:
-    """Return the sqlalchemy module; the error names the extra to install."""
-    return _import("sqlalchemy", "a database")
+    """Return the sqlalchemy module."""
+    return _import("a database", "SQLAlchemy")
 
 
-def _import(module: str, who: str) -> Any:
+def _import(who: str, package: str, *parts: str) -> Any:
     try:
-        return __import__(module)  # the package, of which a part is imported too
+        for part in parts:
+            __import__(part)
+        return __import__(package.lower())
     except ImportError:
-        name = {"sqlalchemy": "SQLAlchemy"}.get(module, module.partition(".")[0])
-        raise ImportError(f'{who} needs {name}: pip install "rejo[tables]"') from None
+        raise ImportError(f'{who} needs {package}: pip install "rejo[tables]"') from None
