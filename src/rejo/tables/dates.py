@@ -129,9 +129,6 @@ def order_of(words: Iterable[str], format: str) -> str:
     return format
 
 
-REMEDY = Text("Write the dates as 2024-12-31, or name the column in ", Setting("words"), ".")
-
-
 def _numeric(found: re.Match[str]) -> dict[str, datetime]:
     one, mark, two, three = found.group("one", "mark", "two", "three")
     if len(one) == 4:
@@ -240,7 +237,7 @@ def _mixed(problem: str, column: Words, word: int, place: Place, name: str) -> T
         problem,
         where=place(int((column.codes == word).argmax()), name),
         parameter="words",
-        remedy=REMEDY,
+        remedy=Text("Write the dates as 2024-12-31, or name the column in ", Setting("words"), "."),
     )
 
 
