@@ -160,13 +160,11 @@ class _Parser(argparse.ArgumentParser):
                 if hint := pointer(option, options, positions, exact=exact):
                     self.error(f"unrecognized arguments: {option} ({hint})")
             valued = before in options and options[before].nargs != 0
-            if valued and re.match("-.", word) and not named and not self._is_number(word):
+            odd = re.match("-.", word) and not named
+            if valued and odd and not self._negative_number_matcher.match(word):
                 self.error(f"argument {before}: a value with a dash before it needs =: "
                            f"{before}={word}")  # fmt: skip
             before = word
-
-    def _is_number(self, word: str) -> bool:
-        return bool(self._negative_number_matcher.match(word))
 
     def _about_required(self, message: str) -> str:
         """Also say that a file does not exist, and how the whole line might look."""

@@ -58,19 +58,19 @@ def sort_words(
     *,
     order: Sequence[str] | None = None,
     missing: Iterable[str] = (),
-    exact: bool = False,
-    decimal: str = ".",
     same: Mapping[str, str] | None = None,
+    **how: Any,
 ) -> tuple[dict[str, str], list[str]]:
     """Return the class of each word that stands for one, and notes.
 
     ``counts`` says in how many rows each word stands.  Rows without a class are left out, with a
     warning.  Classes in ``order``, which may be those of a model, are spelled as there; others are
-    spelled as in most rows.  ``same`` gives the class that another word means.
+    spelled as in most rows.  ``same`` gives the class that another word means; ``exact`` keeps
+    spellings apart, and the ``decimal`` mark is that of classes that are numbers.
     """
     from rejo.tables import TableError
 
-    key, find = _meant(order or (), same, exact=exact, decimal=decimal)
+    key, find = _meant(order or (), same, **how)
     if absent := [word for word in same or () if order is None and word not in counts]:
         raise TableError(
             f"no row has the class {absent[0]!r}",
@@ -130,7 +130,11 @@ def _alike(counts: Mapping[str, int]) -> list[str]:
 
 
 def _meant(
-    order: Sequence[str], same: Mapping[str, str] | None, *, exact: bool, decimal: str
+    order: Sequence[str],
+    same: Mapping[str, str] | None,
+    *,
+    exact: bool = False,
+    decimal: str = ".",
 ) -> tuple[Callable[[str], str], Callable[[str], str | None]]:
     """Return what all words of a class have in common, and a function that finds the class."""
     spelled = (lambda word: word) if exact else _speller(decimal)
@@ -143,19 +147,13 @@ def _meant(
 
 
 def class_codes(
-    words: Iterable[str],
-    *,
-    order: Sequence[str],
-    missing: Iterable[str] = (),
-    exact: bool = False,
-    decimal: str = ".",
-    same: Mapping[str, str] | None = None,
+    words: Iterable[str], *, order: Sequence[str], missing: Iterable[str], same: Any, **how: Any
 ) -> list[int]:
     """Return the index in ``order`` of the class of each word; -1: none, -2: another class.
 
     It is that of :func:`sort_words` for classes that are known.
     """
-    key, find = _meant(order, same, exact=exact, decimal=decimal)
+    key, find = _meant(order, same, **how)
     found = list(words)
     free = {word: 1 for word in found if find(word) is None}
     none = _no_classes(free, True, set(missing), key)

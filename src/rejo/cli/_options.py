@@ -61,11 +61,15 @@ def capacity(text: str) -> int | float:
         raise ArgumentTypeError(problem) from None
 
 
-def reject_cost(text: str) -> float:
+def _above_zero(text: str, below: float, kind: str) -> float:
     value = _float(text)
-    if not 0 < value < 1:
-        raise ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
+    if not 0 < value < below:
+        raise ArgumentTypeError(f"must be {kind}, got {text!r}")
     return value
+
+
+def reject_cost(text: str) -> float:
+    return _above_zero(text, 1, "a number between 0 and 1")
 
 
 def reject_costs(text: str) -> list[float]:
@@ -127,10 +131,7 @@ def novelty(text: str) -> float:
 
 def amount(text: str) -> float:
     """Read a mean cost."""
-    value = _float(text)
-    if not 0 < value <= HIGHEST_PRICE:
-        raise ArgumentTypeError(f"must be a positive amount, such as 90, got {text!r}")
-    return value
+    return _above_zero(text, HIGHEST_PRICE, "a positive amount, such as 90")
 
 
 def names(text: str) -> list[str]:
@@ -295,6 +296,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {  # how a value is read, and t
     "--json": (FLAG, "print the result as JSON"),
     "--verbose": (FLAG, "also say how every column was read, and how the models compared"),
 }
+MANY = "number of processes, if DATA is several files (default: 1)"  # another help of --n-jobs
 READING = ("--sep", "--decimal", "--thousands", "--missing", "--words", "--exact", "--encoding",
            "--sheet", "--query", "--header", "--rename")
 LABELLED = ("data", "--target", "--order", "--same", "--id", "--by", "--groups", "--drop", "--keep")

@@ -67,6 +67,7 @@ LOST = 1.25  # out of the race with a log loss above this times the lowest
 CALIBRATED = 1.005  # log loss up to this times that after calibration: a model stays as it is
 PRIOR = 50.0  # cases that equal weights in a blend count for
 LEAST_WEIGHT = 0.03  # in a blend; others are left out
+GROWTH = 0.75  # power of the number of cases by which a fit takes longer: 0.2 to 1.5 seen
 SETTLING = 1.0  # seconds after the last fit, for the operating point and the file: 0.6 to 1.4 seen
 SOON = 3.0  # seconds; that less than this is left is not said: the estimate is not that good
 BEYOND = 2.0  # standard errors; on 22 tables, models better by one cost more than the blend
@@ -384,7 +385,10 @@ class Runner:
 
     def seconds(self, n: int) -> float:
         """Time that a fit on ``n`` cases may take, from those on fewer cases."""
-        before, last = [(0, 0.0), *self.times.items()][-2:]
+        (first, time), *others = self.times.items()
+        if not others:
+            return time * max(1.0, n / first) ** GROWTH
+        before, last = [(first, time), *others][-2:]
         slope = max(last[1] - before[1], 0.0) / max(last[0] - before[0], 1)
         return last[1] + slope * max(n - last[0], 0)
 
