@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import (
@@ -49,6 +50,7 @@ from rejo.estimators import (
 from rejo.typical import Typical
 
 FEATURES = optional(count(1, MOST_FEATURES))  # a pipeline may not have it
+CALIBRATORS = (CalibratedClassifierCV, CumulativeSigmoids, TemperatureScaling, Pipeline)
 
 
 # ---- thresholds on posteriors, and blends of them -----------------------------------------------
@@ -79,14 +81,17 @@ def _restore_threshold(model: Any) -> None:
 
 
 def _calibrator(owner: Any, calibrator: Any, n_classes: int) -> None:
-    """It is a map from scores to posteriors of this many classes."""
-    fine = hasattr(calibrator, "fit") and hasattr(calibrator, "predict_proba")
+    """It is a map from scores to posteriors of this many classes, as ``fit_calibrator`` returns."""
+    fine = isinstance(calibrator, CALIBRATORS) and hasattr(calibrator, "predict_proba")
     require(fine, owner, f"a {type(calibrator).__name__} stands where a calibrator is expected")
     check_is_fitted(calibrator)
     if isinstance(calibrator, CumulativeSigmoids):
         fine = len(calibrator.sigmoids_) == n_classes - 1
     elif not isinstance(calibrator, TemperatureScaling):
         fine = np.array_equal(calibrator.classes_, np.arange(n_classes))
+    if isinstance(calibrator, Pipeline):  # of a score for each class, or for each pair of them
+        n_scores = n_classes, n_classes * (n_classes - 1) // 2
+        fine = fine and n_classes > 2 and calibrator.n_features_in_ in n_scores
     if isinstance(calibrator, CalibratedClassifierCV):
         for inner in calibrator.calibrated_classifiers_:
             given = inner.estimator
