@@ -98,8 +98,10 @@ class TableWriter:
 
     def __enter__(self) -> Self:
         format = output_format(self.path)
-        file: Any = None if format == "sql" else sys.stdout.buffer
-        if file is not None and self.path != "-":
+        file: Any = None
+        if self.path == "-":
+            file = sys.stdout.buffer
+        elif format != "sql":
             file = self._exit.enter_context(WholeFile(self.path, overwrite=self.overwrite))
         self._exit.push(self._complete)
         self._sink = sink_of(format)(file, self.path, self.overwrite)

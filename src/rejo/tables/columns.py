@@ -115,7 +115,7 @@ def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, f
     width = max(highest - lowest, least) or abs(highest)
     width = max(width or 1.0, 1 / LARGEST)
     power = 10.0 ** floor(log10(width / 4))
-    step = power * max(factor for factor in (1, 2, 5) if factor * power <= width / 4)
+    step = power * max((f for f in (1, 2, 5) if f * power <= width / 4), default=1)
     low, high = floor((lowest - width) / step) * step, ceil((highest + width) / step) * step
     if LEAST_GAP * width < lowest < highest and not least:
         # As far below in orders of magnitude as the range is wide.

@@ -153,15 +153,18 @@ def _check_numbers(
     name = column.name
     unit = written.get("unit", "")
     wanted = f"a number in {unit}" if unit else kind
-    numbers = columns.days_of(values) if kind == "date" else values
-    gaps = np.isnan(numbers)
-    numbers = numbers if since is None else since - numbers
+    own = columns.days_of(values) if kind == "date" else values
+    numbers = own if since is None else since - own
     low, high = (known["low"], known["high"]) if known else (-LARGEST, LARGEST)
+    if len(numbers) and low <= numbers.min() and numbers.max() <= high:  # and none is missing
+        doubts.empty[:] = False
+        return values if column.dtype.kind not in "fiuM" else None
     for row, cell in zip(unread.tolist(), column.iloc[unread].tolist(), strict=True):
         why = "unclear" if isinstance(cell, Unclear) else "unreadable"
         what = "large" if row in large else wanted
         what = "share" if isinstance(cell, Share) else what
         doubts.by_row.setdefault(row, []).append(Doubt(why, name, str(cell), what))
+    gaps = np.isnan(own)
     gaps[unread] = False
     doubts.missing(name, gaps, known)
     far = np.flatnonzero((numbers < low) | (numbers > high))
