@@ -39,8 +39,10 @@ NULL = {
 
 def serialise(model: Any, trusted: Collection[str] = ()) -> tuple[dict[str, bytes], Schema]:
     """Members of a file for a model, numbered in the order of its tree, and that tree, checked."""
-    tree, members = _dumped(model)
-    schema, names = _kept(tree, frozenset(trusted))
+    payload = _dumped(model)
+    with ZipFile(BytesIO(payload)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema, names = _kept(json.loads(members.pop(SCHEMA)), frozenset(trusted))
     renamed = {}
     for name, new in names.items():
         renamed[new] = repack_sparse(members[name]) if name.endswith(".npz") else members[name]
@@ -54,24 +56,16 @@ def serialise(model: Any, trusted: Collection[str] = ()) -> tuple[dict[str, byte
     return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}, checked
 
 
-def _dumped(model: Any) -> tuple[Any, dict[str, bytes]]:
-    """Return the tree of a model as skops writes it, and its arrays.
-
-    ``skops.io.dumps`` does the same, and then indents the tree, which takes seconds.
-    """
+def _dumped(model: Any) -> bytes:
+    """Return the model as skops writes it."""
     try:
-        import skops
-        from skops.io._utils import SaveContext, get_state
+        import skops.io
     except ImportError:
         raise ImportError('model files need skops: pip install "rejo[files]"') from None
     try:
-        with warnings.catch_warnings(), ZipFile(BytesIO(), "w") as archive:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's, within skops
-            context = SaveContext(zip_file=archive)
-            tree = get_state(model, context)
-            tree |= {"protocol": context.protocol, "_skops_version": skops.__version__}
-            members = {name: archive.read(name) for name in archive.namelist()}
-            return json.loads(json.dumps(tree)), members
+            return bytes(skops.io.dumps(model))
     except Exception as error:  # any part may fail to say what it holds
         problem = f"skops cannot store a part of the model ({str(error)[:200]})"
         raise ModelFileError(problem, remedy=OTHER_TYPES) from None
