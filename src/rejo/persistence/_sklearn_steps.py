@@ -39,7 +39,7 @@ from rejo._state import (
 )
 
 MOST_FEATURES = 1 << 22  # where no array of a model has a number for each feature
-LEAST = 5e-324  # the smallest number above zero
+LEAST = 1e-50  # of a scale: numbers up to LARGEST divided by it have squares that do not overflow
 SINGLE = np.finfo(np.float32)
 
 FEATURES = {"n_features_in_": count(1, MOST_FEATURES), "feature_names_in_": optional(names())}
