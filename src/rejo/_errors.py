@@ -21,8 +21,10 @@ class Setting(NamedTuple):
         name = self.name if self.key is None else f"{self.name}[{self.key!r}]"
         if self.value is None:
             return name
-        is_number = isinstance(self.value, int | float)
-        return f"{name}={self.value:g}" if is_number else f"{name}={shown(self.value)}"
+        if isinstance(self.value, int | float):
+            return f"{name}={self.value:g}"
+        listed = isinstance(self.value, list)
+        return f"{name}={list(map(str, self.value)) if listed else shown(self.value)}"
 
 
 class Text(str):
@@ -78,7 +80,7 @@ class RejoError(ValueError):
 
 def shown(value: object) -> str:
     """Quote a value in a message, cut if it is long."""
-    text = value if isinstance(value, list) else str(value)
+    text = str(value)
     return repr(text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}...")
 
 
