@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "gram": Case("30 features, n=3,000 (Gram matrix)", 3000, 30, 1 / 30, 200, "gram"),
+    "gram": Case("30 features, n=2,500 (Gram matrix)", 2500, 30, 1 / 30, 200, "gram"),
     "factor": Case("SyntheticI, n=10,000 (low rank)", 10_000, 2, 1, 200, "cache"),
     "blocks": Case("30 features, n=8,000 (blocks)", 8000, 30, 1 / 30, 50, "cache"),
     "large": Case("20 features, n=50,000 (blocks)", 50_000, 20, 1 / 20, 200, "formula"),

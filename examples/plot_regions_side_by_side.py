@@ -26,7 +26,7 @@ from rejo import (
     ReplicationClassifier,
     ThresholdRejectClassifier,
 )
-from rejo.baselines import EmbeddedRejectSVC, SurrogateRejectSVC, TwoClassifierReject
+from rejo.baselines import EmbeddedRejectSVC, FrankHallReject, SurrogateRejectSVC
 from rejo.datasets import bayes_risk, make_synthetic_1, posterior
 from rejo.displays import RejectRegionDisplay
 from rejo.metrics import empirical_risk
@@ -49,7 +49,7 @@ methods = {
     "posteriors, trees": ThresholdRejectClassifier(trees, reject_cost=COST),
     "two cut-offs, SVC": ThresholdRejectClassifier(SVC(C=32), rule="score", reject_cost=COST),
     # Two classifiers, and machines with a reject option built in.
-    "two SVCs": TwoClassifierReject(SVC(C=256, gamma=0.5), reject_cost=COST),
+    "two SVCs": FrankHallReject(SVC(C=256, gamma=0.5), reject_cost=COST),
     "double hinge": SurrogateRejectSVC(C=8, gamma=2, reject_cost=COST),
     "embedded": EmbeddedRejectSVC(second_order=True, C=2, reject_cost=COST),
 }

@@ -10,7 +10,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from rejo import catalogue, compare
-from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
+from rejo.baselines import FrankHallReject, ThresholdRejectClassifier
 from rejo.catalogue import (
     METHODS,
     TRAINED,
@@ -88,7 +88,7 @@ def test_names_and_labels_are_unique():
         ("boosting", 3, RejoBoost, {"boundaries": "replicas"}),
         ("svm-cutoffs", 2, ThresholdRejectClassifier, {"rule": "score"}),
         ("svm-cutoffs", 3, FrankHallReject, {"per_split": 1}),
-        ("svm-pair", 2, TwoClassifierReject, {}),
+        ("svm-pair", 2, FrankHallReject, {"per_split": 2}),
         ("svm-pair", 3, FrankHallReject, {"per_split": 2}),
         ("mlp-posterior", 3, ThresholdRejectClassifier, {"rule": "chow"}),
         ("boosting-class", 2, ThresholdRejectClassifier, {"rule": "class"}),

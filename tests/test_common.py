@@ -141,7 +141,6 @@ SETTINGS = {
         {"estimator": MACHINE, "reject_cost": None, "cv": 2},
         {"estimator": MACHINE, "rule": "score"},
     ],
-    "TwoClassifierReject": [{"estimator": LINEAR}, {"estimator": MACHINE, **SORTED}],
 }  # fmt: skip
 
 

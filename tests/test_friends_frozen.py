@@ -19,7 +19,7 @@ from rejo import (
     ReplicationClassifier,
     ThresholdRejectClassifier,
 )
-from rejo.baselines import FrankHallReject, TwoClassifierReject
+from rejo.baselines import FrankHallReject
 from rejo.estimators.pipelines import final_classifier
 from tests.test_common import CLASSIFIERS, fit_once, points
 
@@ -87,7 +87,7 @@ def test_a_blend_has_frozen_members(halves):
     assert_array_equal(blend.predict_proba(new).shape, (60, 2))
 
 
-@pytest.mark.parametrize("kind", [ReplicationClassifier, FrankHallReject, TwoClassifierReject])
+@pytest.mark.parametrize("kind", [ReplicationClassifier, FrankHallReject])
 @pytest.mark.parametrize("base", [BASES["posteriors"], BASES["pipeline"]])
 def test_boundaries_cannot_be_learned_by_a_frozen_classifier(kind, base, halves):
     X, y, new, labels = halves

@@ -20,7 +20,7 @@ from rejo import (
     ReplicationClassifier,
     ThresholdRejectClassifier,
 )
-from rejo.baselines import FrankHallReject, TwoClassifierReject
+from rejo.baselines import FrankHallReject
 from tests.test_common import ESTIMATORS, ON_ARRAYS, fresh
 
 pytestmark = pytest.mark.filterwarnings("ignore:solver=:sklearn.exceptions.ConvergenceWarning")
@@ -95,7 +95,6 @@ def pipeline(*, asks=None):
 WRAPPERS = {
     "threshold": ThresholdRejectClassifier,
     "frank-hall": FrankHallReject,
-    "two": TwoClassifierReject,
     "replicas": ReplicationClassifier,
     "novelty": NoveltyReject,
     "blend": lambda inner: ThresholdRejectClassifier(BlendClassifier([("a", inner)], cv=2)),

@@ -64,7 +64,6 @@ MODELS = {
     ),
     "NoveltyReject": lambda **p: _novel(logistic(), **p),
     "NoveltyReject, linear": lambda **p: _novel(rejo.RejoLinear(max_iter=5), **p),
-    "TwoClassifierReject": lambda **p: rejo.baselines.TwoClassifierReject(logistic(), **p),
     "FrankHallReject": lambda **p: rejo.baselines.FrankHallReject(logistic(), **p),
     "BlendClassifier": lambda **p: rejo.BlendClassifier(
         [("one", logistic()), ("two", pipeline())], **{"cv": 2, **p}

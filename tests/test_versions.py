@@ -95,11 +95,10 @@ def test_the_command_prints_the_same(words, capsys):
 
 
 def test_verbose_alone_is_refused(capsys):
-    for words in (["--verbose"], ["--verbose", "look", "x.csv"]):
-        with pytest.raises(SystemExit) as refused:
-            cli.main(words)
-        assert refused.value.code == 2
-        assert "--verbose: goes with --version" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as refused:
+        cli.main(["--verbose", "look", "x.csv"])
+    assert refused.value.code == 2
+    assert "--verbose" in capsys.readouterr().err
 
 
 def test_the_package_runs_as_a_program(capsys):

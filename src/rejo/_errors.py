@@ -7,8 +7,6 @@ from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from rejo._io import printable
-
 LONGEST_VALUE = 60  # characters of a value that a message quotes
 
 
@@ -23,8 +21,10 @@ class Setting(NamedTuple):
         name = self.name if self.key is None else f"{self.name}[{self.key!r}]"
         if self.value is None:
             return name
-        is_number = isinstance(self.value, int | float)
-        return f"{name}={self.value:g}" if is_number else f"{name}={shown(self.value)}"
+        if isinstance(self.value, int | float):
+            return f"{name}={self.value:g}"
+        listed = isinstance(self.value, list)
+        return f"{name}={list(map(str, self.value)) if listed else shown(self.value)}"
 
 
 class Text(str):
@@ -37,6 +37,10 @@ class Text(str):
         nested = (part.parts if isinstance(part, Text) else (part,) for part in parts)
         text.parts = tuple(part for some in nested for part in some)
         return text
+
+    def cleaned(self, clean: Callable[[str], str]) -> "Text":
+        """Return the text with what is not a setting in another form."""
+        return Text(*(clean(part) if isinstance(part, str) else part for part in self.parts))
 
     def spelled(self, spell: Callable[[Setting], str]) -> str:
         """Return the text with its settings in other words."""
@@ -74,14 +78,9 @@ class RejoError(ValueError):
         return Text(place, self.problem, f"{end} ", self.remedy)
 
 
-def safe(text: str) -> Text:
-    """Return text that is safe to print; settings are quoted wherever they are."""
-    return Text(*(printable(p) if isinstance(p, str) else p for p in Text(text).parts))
-
-
 def shown(value: object) -> str:
     """Quote a value in a message, cut if it is long."""
-    text = value if isinstance(value, list) else str(value)
+    text = str(value)
     return repr(text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}...")
 
 

@@ -228,19 +228,17 @@ def _rival(learner: Method, way: str, standard: bool = False) -> Method:
     """Return a rival around the ordinary classifier of a learner, tuned on the same grid."""
 
     def build(problem: ProblemSize) -> Built:
-        from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
+        from rejo.baselines import FrankHallReject, ThresholdRejectClassifier
 
         _, grid, plain = learner.build(problem)
         model: Any
         if way in ("posterior", "class"):
             rule = "chow" if way == "posterior" else way
             model = ThresholdRejectClassifier(plain, rule=rule)
-        elif problem.n_classes > 2:
-            model = FrankHallReject(plain, per_split=1 if way == "cutoffs" else 2)
-        elif way == "cutoffs":
+        elif way == "cutoffs" and problem.n_classes == 2:
             model = ThresholdRejectClassifier(plain, rule="score")
         else:
-            model = TwoClassifierReject(plain)
+            model = FrankHallReject(plain, per_split=1 if way == "cutoffs" else 2)
         keys = {key: f"estimator__{key.removeprefix('estimator__')}" for key in grid}
         return Built(model, {keys[key]: grid[key] for key in grid})
 

@@ -114,7 +114,7 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     array([ 1, -1])
     """
     p = np.asarray(p, dtype=np.float64)
-    prices = np.asarray(prices, dtype=np.float64)
+    prices: Floats = np.asarray(prices, dtype=np.float64)
     if prices.ndim == 3 and len(prices) and (prices == prices[0]).all():
         prices = prices[0]  # the same bits as prices for all cases
     costs = p @ prices if prices.ndim == 2 else np.einsum("nk,nkd->nd", p, prices)  # (n, K + 1)

@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
+from rejo.baselines import FrankHallReject, ThresholdRejectClassifier
 from rejo.datasets import bayes_risk, make_synthetic_2, make_synthetic_3
 from rejo.replication import replica_costs, replica_labels
 
@@ -25,15 +25,6 @@ def four():
 @pytest.fixture(scope="module")
 def binary():
     return make_synthetic_2(200, random_state=0)
-
-
-@pytest.mark.parametrize("machine", [LogisticRegression(), SVC()])
-def test_for_two_classes_it_is_the_two_classifiers(binary, machine):
-    X, y = binary
-    model, pair = FrankHallReject(machine).fit(X, y), TwoClassifierReject(machine).fit(X, y)
-    assert_array_equal(model.boundary_scores(X), pair.boundary_scores(X))
-    assert_array_equal(model.crossing_mask(X), pair.crossing_mask(X))
-    assert model.crossing_rate_ == pair.crossing_rate_
 
 
 @pytest.mark.parametrize("cv", [5, "train"])

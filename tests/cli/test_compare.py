@@ -8,7 +8,7 @@ import pytest
 
 import rejo
 import rejo.selection
-from rejo import cli
+from rejo.cli.compare import COSTS
 from rejo.datasets import bayes_risk
 
 
@@ -99,10 +99,10 @@ def test_synthetic_problems(run, monkeypatch):
     assert (code, err) == (0, "")
     first, second = out.split("\n\n")[:2]
     assert (first.split(":")[0], second.split(":")[0]) == ("SyntheticI", "SyntheticII")
-    best = [1000 * bayes_risk("synthetic_1", w) for w in cli.compare.COSTS]
+    best = [1000 * bayes_risk("synthetic_1", w) for w in COSTS]
     assert row(first, "(Bayes risk x 1000)") == pytest.approx(best, abs=0.05)
     *excess, mean, ratio, _ = row(first, "review everything")
-    assert [w * 1000 - b for w, b in zip(cli.compare.COSTS, best, strict=True)] == pytest.approx(
+    assert [w * 1000 - b for w, b in zip(COSTS, best, strict=True)] == pytest.approx(
         excess, abs=0.1
     )
     *excess, mean, ratio, _ = row(first, "ours")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rejo import cli
+from rejo.cli import demo
 from rejo.persistence import load
 from rejo.prices import price_matrix
 
-FILES = sorted(cli.demo.FILES)
+FILES = sorted(demo.FILES)
 
 
 def listed(folder):
@@ -27,7 +27,7 @@ def test_the_whole_way(run, folder):
     assert [name for name, _ in commands] == ["train", "predict", "evaluate"]
     page = (folder / "rejo-demo" / "report.html").read_text(encoding="utf-8")
     assert f"rejo train {commands[0][1]}" in page
-    assert price_matrix(cli.demo.PRICES, ["benign", "malignant"]).shape == (2, 3)
+    assert price_matrix(demo.PRICES, ["benign", "malignant"]).shape == (2, 3)
     check_decisions(folder / "rejo-demo")
 
 
@@ -44,7 +44,7 @@ def check_decisions(folder):
 def quick(monkeypatch):
     """Only the tables, not the commands that follow."""
     commands = []
-    monkeypatch.setattr(cli.demo, "_do", lambda *words: commands.append(words))
+    monkeypatch.setattr(demo, "_do", lambda *words: commands.append(words))
     return commands
 
 

@@ -98,7 +98,7 @@ def test_sheets_and_queries(run, refused, write, table, model, folder):
     book = openpyxl.load_workbook(path)
     book.create_sheet("Notes").append(["ask Anna"])
     book.save(path)
-    assert "--sheet 'Sheet1'" in refused(3, "predict", model, path, "-o", "a.csv")
+    assert "--sheet Sheet1" in refused(3, "predict", model, path, "-o", "a.csv")
     assert run("predict", model, path, "--sheet", "Sheet1", "-o", "a.csv")[0] == 0
     data = write(table(20), "new", "db").removesuffix("#cases")
     query = "select * from cases where \"case\" < '0011'"

@@ -419,6 +419,7 @@ def test_models_to_choose_from_are_compared(run, table):
 
 def test_stages_are_told_with_the_time_left(table, capsys, monkeypatch):
     monkeypatch.setattr("rejo.selection.models.LEGS", (60,))
+    monkeypatch.setattr("rejo.selection.models.SOON", 0)
     table(200).to_csv("t.csv", index=False)
     names = "logistic-posterior,kernel-posterior"
     assert cli.main(["train", "t.csv", *FIXED[:4], "--model", names, "-o", "m.rejo"]) == 0
@@ -545,7 +546,7 @@ def test_a_file_has_one_role(refused, table):
     "words", ["-o nowhere/m.rejo", "-o .", "-o m.rejo --report nowhere/r.html", "-o m.csv"]
 )
 def test_a_wrong_output_is_refused_before_any_work(refused, monkeypatch, words):
-    monkeypatch.setattr(cli.train, "read_cases", lambda arguments: pytest.fail("read"))
+    monkeypatch.setattr("rejo.cli.train.read_cases", lambda arguments: pytest.fail("read"))
     line = refused(2, "train", "t.csv", "--target", "y", "--reject-cost", "0.2", *words.split())
     assert words.split()[-1].split("/")[0] in line
     assert files() == []

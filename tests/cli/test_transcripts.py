@@ -147,7 +147,7 @@ def normalised(text):
     text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", text)
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?( UTC|\+00:00|Z)?", "DATE", text)
     text = re.sub(r"^\[ *\d+ s\]", "[0 s]", text, flags=re.MULTILINE)
-    text = re.sub(r", about \d+ (s|min) left", ", about 1 s left", text)
+    text = re.sub(r"; about \d+ (s|min) left", "", text)
     text = re.sub(r"(rejo|scikit-learn|NumPy|numpy|Python|python) \d+(\.\w+)+", r"\1 VERSION", text)
     return re.sub(r"\d+ KB|\d+\.\d MB", "9 KB", text)
 

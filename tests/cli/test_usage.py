@@ -13,6 +13,7 @@ import pytest
 import rejo
 from rejo import cli
 from rejo._errors import RejoError, Setting, Text, close_words
+from rejo.cli import demo
 from rejo.cli._aliases import OTHER_NAMES, pointer
 from rejo.tables import TableError
 
@@ -98,6 +99,12 @@ def test_errors_name_options_where_python_names_parameters(error, python, typed)
     assert cli._options.explain(error) == typed
 
 
+def test_a_file_under_another_name_is_suggested(refused, folder):
+    (folder / "loans.csv").write_text("a,b\n")
+    assert "loans.csv?" in refused(2, "look", "loan.csv")
+    assert "?" not in refused(2, "look", "patients.csv")
+
+
 def test_a_percentage_is_a_share():
     assert cli._options.share("10%") == cli._options.share("0.1") == 0.1
 
@@ -113,12 +120,12 @@ def raising(error):
 
 
 def test_interruption(run, monkeypatch):
-    monkeypatch.setattr(cli.demo, "run", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(demo, "run", raising(KeyboardInterrupt()))
     assert run("demo") == (130, "", "rejo: interrupted\n")
 
 
 def test_a_bug_is_one_line_and_shows_where_on_request(run, refused, monkeypatch):
-    monkeypatch.setattr(cli.demo, "run", raising(RuntimeError("the flux\n is lost")))
+    monkeypatch.setattr(demo, "run", raising(RuntimeError("the flux\n is lost")))
     assert "RuntimeError: the flux is lost" in refused(1, "demo")
     monkeypatch.setenv("REJO_TRACEBACK", "1")
     with pytest.raises(RuntimeError, match="flux"):
@@ -131,7 +138,7 @@ def test_warnings_are_one_line(run, monkeypatch):
             warnings.simplefilter("always")
             warnings.warn("something\nis odd", stacklevel=1)
 
-    monkeypatch.setattr(cli.demo, "run", warn)
+    monkeypatch.setattr(demo, "run", warn)
     assert run("demo") == (0, "", "rejo: warning: something is odd\n")
 
 

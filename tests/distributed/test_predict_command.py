@@ -61,7 +61,7 @@ def test_a_file_and_a_folder_for_its_parts(run, model, data):
         (["-o", "out.csv"], "-o decided/"),
         ([], "-o decided/"),
         (["-o", "out", "--capacity", "5"], "--overwrite"),
-        (["-o", "new", "--id", "age"], "--id 'age'"),
+        (["-o", "new", "--id", "age"], "--id age"),
         (["-o", "new", "--id", "agee"], "'agee'"),
         (["-o", "new", "--strict"], "--strict"),
         (["-o", "new", "--dask", "tcp://127.0.0.1:1"], "--dask"),

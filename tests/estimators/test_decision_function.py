@@ -22,7 +22,7 @@ from rejo import (
     RejoSVC,
     ThresholdRejectClassifier,
 )
-from rejo.baselines import TwoClassifierReject
+from rejo.baselines import FrankHallReject
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(200, 2))
@@ -31,7 +31,7 @@ MODELS = {
     "svm": RejoSVC(),
     "linear": RejoLinear(),
     "boost": RejoBoost(n_estimators=20, boundaries="posteriors"),
-    "pair": TwoClassifierReject(LogisticRegression()),
+    "pair": FrankHallReject(LogisticRegression()),
     "chow": ThresholdRejectClassifier(LogisticRegression()),
     "cut-offs": ThresholdRejectClassifier(LinearSVC(), rule="score"),
     "novelty": NoveltyReject(RejoSVC()),

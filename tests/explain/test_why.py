@@ -83,7 +83,7 @@ MODELS = {
         class_order=ORDER,
     ),
     "boost": BOOST,
-    "pair": rejo.baselines.TwoClassifierReject(LogisticRegression(), class_order=ORDER),
+    "pair": rejo.baselines.FrankHallReject(LogisticRegression(), class_order=ORDER),
 }
 
 

@@ -121,7 +121,7 @@ def _refused(error: Exception) -> Verdict:
 
 
 def _inspect(path: Path, *form: str) -> Verdict | None:
-    """``rejo inspect``, as text or JSON: success, or exit code 4 and one line."""
+    """``rejo inspect``, as text or JSON: success, or exit code 4 and one line; all printable."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _quiet():
         try:
@@ -132,6 +132,9 @@ def _inspect(path: Path, *form: str) -> Verdict | None:
     if code not in (0, 4) or (code == 4 and len(lines) != 1):
         text = f"exit {code} with {len(lines)} lines: {' '.join(lines)[:300]}"
         return Verdict(f"inspect {' '.join(form)}".strip(), text)
+    for line in [*out.getvalue().split("\n"), *lines]:
+        if not line.isprintable():
+            return Verdict("steers the terminal", ascii(line)[:300])
     return None
 
 

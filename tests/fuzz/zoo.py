@@ -37,7 +37,6 @@ from rejo.baselines import (
     NoveltyReject,
     SurrogateRejectSVC,
     ThresholdRejectClassifier,
-    TwoClassifierReject,
 )
 from rejo.estimators import (
     RejoBoost,
@@ -269,8 +268,8 @@ for method in ("sigmoid", "isotonic"):
     register(f"calibrated_{method}_three", by_posteriors(calibrated), "three")
 calibrated = by_posteriors(LOGISTIC, calibration="isotonic", cv=2)
 register("logistic_calibrated", calibrated, "words")
-register("pair", TwoClassifierReject(LOGISTIC))
-register("pair_tree", TwoClassifierReject(STUMP))
+register("pair", FrankHallReject(LOGISTIC))
+register("pair_tree", FrankHallReject(STUMP))
 register("frank_hall", FrankHallReject(LOGISTIC), "three")
 register("frank_hall_one", FrankHallReject(SVC(), per_split=1, cv=2, class_order=ORDER), "words")
 

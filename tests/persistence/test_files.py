@@ -756,6 +756,13 @@ def test_one_reading_gives_the_model_and_its_description(data, path):
 # ---- what opening may take ------------------------------------------------------------------
 
 
+def test_a_calibrator_is_a_map_from_scores(data, path):
+    model = ThresholdRejectClassifier(SVC(), reject_cost=0.3).fit(*data)
+    model.calibrator_ = LogisticRegression().fit(*data)
+    with pytest.raises(ModelFileError, match="where a calibrator is expected"):
+        save(model, path)
+
+
 def test_estimators_are_not_nested_without_end(data, path):
     model = RejoLinear()
     for _ in range(7):

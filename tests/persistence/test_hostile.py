@@ -746,6 +746,12 @@ def boosted_children_that_are_shared(edit):
     boosted_nodes(edit, "left", lambda nodes: nodes["right"][nodes["is_leaf"] == 0])
 
 
+@hostile("pipeline", "scale_ is not")
+def a_scale_that_makes_every_case_huge(edit):
+    step = edit.node("steps")["content"][0]["content"][1]["content"]["content"]["scale_"]
+    edit.members[step["file"]] = npy(np.full(2, 1e-300))
+
+
 @hostile("boosted", "out of its tree")
 def boosted_child_outside_the_tree(edit):
     boosted_nodes(edit, "left", 10**6)

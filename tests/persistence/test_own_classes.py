@@ -25,7 +25,6 @@ from rejo.baselines import (
     NoveltyReject,
     SurrogateRejectSVC,
     ThresholdRejectClassifier,
-    TwoClassifierReject,
 )
 from rejo.estimators import (
     NOVEL,
@@ -109,7 +108,7 @@ BINARY = {
     "embedded": EmbeddedRejectSVC(max_iter=20, tol=1.0),
     "embedded second order": EmbeddedRejectSVC(second_order=True, max_iter=20, tol=1.0),
     "embedded kernel": EmbeddedRejectSVC(kernel="rbf", max_rank=9, max_iter=20, tol=1.0),
-    "two": TwoClassifierReject(logistic),
+    "two": FrankHallReject(logistic),
     "score": ThresholdRejectClassifier(SVC(), rule="score", cv=2),
 }
 DENSE = ("network", "replicated trees", "embedded")  # trees take no sparse matrix

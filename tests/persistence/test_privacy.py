@@ -36,7 +36,6 @@ from rejo.baselines import (
     EmbeddedRejectSVC,
     FrankHallReject,
     SurrogateRejectSVC,
-    TwoClassifierReject,
 )
 from rejo.estimators import BoundaryClassifier
 from rejo.persistence import ModelFileError, inspect, load, save
@@ -100,7 +99,6 @@ OWN = {
         ThresholdRejectClassifier(CalibratedClassifierCV(SCALED_SVC, cv=3)),
         ThresholdRejectClassifier(CalibratedClassifierCV(SVC(), cv=3, ensemble=False)),
     ],
-    "TwoClassifierReject": [TwoClassifierReject(SVC()), TwoClassifierReject(LogisticRegression())],
 }
 
 NO_ROWS = {("EmbeddedRejectSVC", 0), ("RejoKernelLogistic", 1)}  # linear: only weights of features

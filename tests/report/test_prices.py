@@ -41,7 +41,7 @@ def cases(request, make):
 def errors_of(point, y, K):
     """Errors (K, K) by true and decided class: of one model counted, of several expected."""
     if point.fold.any() and K <= MAX_EXPECTED:
-        return error_numbers(replace(point, y=y), K, len(y)).number
+        return error_numbers(replace(point, y=y), K, len(y)).estimate
     errors = np.zeros((K, K))
     for k, d in zip(y, point.decision, strict=True):
         errors[k, d] += d not in (-1, k)

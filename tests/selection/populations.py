@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 
+from rejo.baselines import ThresholdRejectClassifier
 from rejo.selection import TargetUnattainable
 
 
@@ -154,3 +156,24 @@ def simulate(model, population, n, n_sets, *, fit=(), prices=None, then=None, pr
 def limit_of(promise):
     """What was asked for, or else what was said."""
     return promise.bound if promise.target is None else promise.target
+
+
+def logistic_problem():
+    """Cases with an error rate of about 0.2 if all are decided."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(300, 2))
+    return X, np.where(rng.uniform(size=300) < 1 / (1 + np.exp(-2 * X.sum(axis=1))), 1, -1)
+
+
+def logistic():
+    return ThresholdRejectClassifier(LogisticRegression(max_iter=1000))
+
+
+class Counting(LogisticRegression):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Counting.fits += 1
+        return super().fit(X, y, sample_weight)

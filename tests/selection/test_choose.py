@@ -15,29 +15,12 @@ from rejo.selection import RejectClassifierCV, TargetUnattainable, cross_fit, re
 from rejo.selection.choose import choose
 from rejo.selection.limits import Limit, count_limit
 from rejo.selection.out_of_fold import OutOfFold, every_cut, with_cut
+from tests.selection.populations import Counting, logistic, logistic_problem
 
 
 @pytest.fixture(scope="module")
 def data():
-    """A logistic problem with an error rate of about 0.2 if all cases are decided."""
-    rng = np.random.RandomState(0)
-    X = rng.normal(size=(300, 2))
-    y = np.where(rng.uniform(size=300) < 1 / (1 + np.exp(-2 * X.sum(axis=1))), 1, -1)
-    return X, y
-
-
-def logistic():
-    return ThresholdRejectClassifier(LogisticRegression(max_iter=1000))
-
-
-class Counting(LogisticRegression):
-    """Counts its fits."""
-
-    fits = 0
-
-    def fit(self, X, y, sample_weight=None):
-        Counting.fits += 1
-        return super().fit(X, y, sample_weight)
+    return logistic_problem()
 
 
 # ---- cuts ---------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from rejo import RejoLinear, RejoSVC, ThresholdRejectClassifier, compare
-from rejo.baselines import TwoClassifierReject
+from rejo.baselines import FrankHallReject
 from rejo.catalogue import ProblemSize
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.decisions import uniform_prices
@@ -284,7 +284,7 @@ def test_a_class_that_only_the_test_part_has():
 
 def test_crossings_are_found_inside_a_search():
     X, y = make_synthetic_1(400, random_state=0)
-    wild = TwoClassifierReject(SVC(C=1000, gamma=100))
+    wild = FrankHallReject(SVC(C=1000, gamma=100))
     search = RejectClassifierCV(wild, cv=2)
     result = compare({"pair": wild, "search": search}, X, y, reject_costs=[0.2], cv=2)
     plain, inside = (result.values(m, 0.2, "crossing_rate") for m in ("pair", "search"))

@@ -332,7 +332,7 @@ def test_posteriors_that_errors_contradict_are_believed_less():
     y = (np.arange(1000) < 10).astype(np.intp)
     cases = of_posteriors(p, y=y).at_prices(uniform_prices(2, 0.1))
     found = error_numbers(cases, 2, likely=p)
-    assert 9 < found.number[1, 0] < 10
+    assert 9 < found.estimate[1, 0] < 10
     assert found.low[1, 0] < 5.5 < 15 < found.high[1, 0]
 
 

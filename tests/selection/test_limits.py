@@ -17,6 +17,7 @@ from rejo.selection.folds import hold_out, order_in_time
 from rejo.selection.limits import check_group, group_name, name_limits
 from rejo.selection.promises import Tests as Settled
 from rejo.selection.promises import prove
+from tests.selection.populations import Counting
 
 N = 1500
 LEARNERS = {
@@ -341,16 +342,6 @@ def test_the_first_candidate_that_fails_is_the_last_that_is_tested():
     assert cut == 1.5  # the third would pass, but comes after one that failed
     assert guarantees[0].n_cases == 100
     assert binomial_upper_bound(50, 300, 0.9) <= 0.2 < binomial_upper_bound(50, 200, 0.9)
-
-
-class Counting(LogisticRegression):
-    """Counts its fits."""
-
-    fits = 0
-
-    def fit(self, X, y, sample_weight=None):
-        Counting.fits += 1
-        return super().fit(X, y, sample_weight)
 
 
 @pytest.mark.parametrize("sure", [{}, SURE])

@@ -136,6 +136,7 @@ def test_cases_are_drawn_for_the_first_legs(data, monkeypatch):
         return leg(self, runners, rows, n_folds)
 
     monkeypatch.setattr(models, "LEGS", (50, 100))
+    monkeypatch.setattr(models, "SOON", 0.0)
     monkeypatch.setattr(models.Race, "leg", watched)
     lines = []
     choose_model(StandardScaler(), *data, models=FAST, tell=lines.append)

@@ -35,19 +35,12 @@ from rejo.selection.out_of_fold import (
     judge_folds,
     of_judgement,
 )
+from tests.selection.populations import logistic, logistic_problem
 
 
 @pytest.fixture(scope="module")
 def data():
-    """A logistic problem with an error rate of about 0.2 if all cases are decided."""
-    rng = np.random.RandomState(0)
-    X = rng.normal(size=(300, 2))
-    y = np.where(rng.uniform(size=300) < 1 / (1 + np.exp(-2 * X.sum(axis=1))), 1, -1)
-    return X, y
-
-
-def logistic():
-    return ThresholdRejectClassifier(LogisticRegression(max_iter=1000))
+    return logistic_problem()
 
 
 # ---- posteriors ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.svm import SVC
 
 from rejo import RejoKernelLogistic, RejoSVC, ThresholdRejectClassifier
-from rejo.baselines import EmbeddedRejectSVC, FrankHallReject, TwoClassifierReject, best_cutoffs
+from rejo.baselines import EmbeddedRejectSVC, FrankHallReject, best_cutoffs
 from rejo.replication import loss_from_costs, replica_costs
 from studies.kernels import FEW_STARTS, LOGISTIC
 from studies.paper import (
@@ -192,11 +192,9 @@ def estimator(method, w, params, folds):
     machine = svc(kernel=kernel, **params)
     if name == "SVM-1C":
         return ThresholdRejectClassifier(machine, rule="score", cv=folds, reject_cost=w)
-    if name == "SVM-2C":
-        return TwoClassifierReject(machine, reject_cost=w)
     if name == "FH-1C":
         return FrankHallReject(machine, per_split=1, cv=folds, reject_cost=w)
-    if name == "FH-2C":
+    if name in ("SVM-2C", "FH-2C"):
         return FrankHallReject(machine, per_split=2, reject_cost=w)
     raise AssertionError(method)
 

@@ -303,7 +303,7 @@ def test_a_quote_that_opens_in_the_header(tmp_path):
 
 
 def test_a_table_that_is_too_large_to_be_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "TABLE", 1000)
+    monkeypatch.setattr("rejo.tables.reading.TABLE", 1000)
     path = tmp_path / "a.csv"
     path.write_text("x\n" + "1\n" * 501)
     with pytest.raises(TableError, match="1000 bytes"):

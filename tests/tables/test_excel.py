@@ -58,20 +58,6 @@ def test_types(path):
     assert kinds == ["text", "number", "number", "date", "category", "category"]
 
 
-def test_the_same_table_in_every_format(tmp_path, path):
-    pytest.importorskip("pyarrow")
-    table = read_table(path)
-    table.frame.to_csv(tmp_path / "a.csv", index=False)
-    table.frame.to_parquet(tmp_path / "a.parquet")
-    table.frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True, date_format="iso")
-    for ending in ("csv", "parquet", "jsonl"):
-        other = read_table(tmp_path / f"a.{ending}")
-        pd.testing.assert_frame_equal(other.frame, table.frame, check_dtype=False)
-        assert {n: r.kind for n, r in other.readings.items()} == {
-            n: r.kind for n, r in table.readings.items()
-        }
-
-
 @pytest.mark.parametrize("rows", [1, 2, 100])
 def test_chunks(path, rows):
     whole = read_table(path, text=["id"])

@@ -53,17 +53,6 @@ def test_every_way_to_write_rows(tmp_path, ending, content, packed):
     assert table.path == os.fspath(path)
 
 
-def test_the_same_as_in_a_csv_file(tmp_path):
-    (tmp_path / "a.jsonl").write_text(
-        '{"n": 1.5, "w": "x", "d": "31.12.2020"}\n{"n": "NA", "w": "?", "d": "1.1.2021"}\n'
-        '{"n": "7", "w": "y", "d": null}\n'
-    )
-    (tmp_path / "a.csv").write_text("n,w,d\n1.5,x,31.12.2020\nNA,?,1.1.2021\n7,y,\n")
-    found, expected = (read_table(tmp_path / f"a.{ending}") for ending in ("jsonl", "csv"))
-    pd.testing.assert_frame_equal(found.frame, expected.frame)
-    assert found.readings == expected.readings
-
-
 @pytest.mark.parametrize("rows", [1, 2, 100])
 def test_chunks(tmp_path, rows):
     path = tmp_path / "a.jsonl"

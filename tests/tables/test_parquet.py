@@ -92,27 +92,6 @@ def test_words_are_the_same_with_and_without_dictionaries(tmp_path, how):
     assert frame["job"].astype(object).fillna("").tolist()[:3] == ["clerk", "cook", ""]
 
 
-def test_csv_and_parquet_of_the_same_table(tmp_path):
-    csv = tmp_path / "a.csv"
-    csv.write_text(
-        "n,d,w\n" + "".join(f"{i * i},{1 + i % 28}.1.2020,{i % 3}x\n" for i in range(90))
-    )
-    table = read_table(csv)
-    encoder = TableEncoder(written=table.written).fit(table.frame)
-    pq.write_table(
-        pa.table(
-            {
-                "w": table.frame["w"].tolist(),
-                "d": [f"{1 + i % 28}.1.2020" for i in range(90)],  # dates as strings
-                "n": table.frame["n"].tolist(),
-            }
-        ),
-        tmp_path / "a.parquet",
-    )
-    (frame,) = read_chunks(tmp_path / "a.parquet", encoder)
-    np.testing.assert_array_equal(encoder.transform(frame), encoder.transform(table.frame))
-
-
 def test_whole_numbers_as_texts_have_no_decimals(path):
     assert read_table(path, text=["n"]).frame["n"].tolist()[:3] == [None, "1", "4"]
     encoder = TableEncoder().fit(read_table(path).frame[["price"]])
@@ -154,24 +133,6 @@ def test_a_cell_that_cannot_be_read_is_one_row_in_doubt(path, table):
     assert str(doubts[N - 3]) == "day: 'soon' is not a date"
     assert str(doubts[N - 2]) == "n: '12 or so' is not a number"
     assert frame["n"].tolist()[: N - 2] == list(range(N - 2))
-
-
-def test_strings_mean_the_same_as_in_a_csv_file(tmp_path):
-    columns = {
-        "n": ["1", "2.5", "NA", None],
-        "d": ["2020-01-31", None, "?", "2020-02-01"],
-        "code": ["007", "008", "009", "010"],
-        "w": ["a", " b ", "", "NA"],
-    }
-    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    lines = [
-        "n,d,code,w",
-        *(",".join(v or "" for v in row) for row in zip(*columns.values(), strict=True)),
-    ]
-    (tmp_path / "a.csv").write_text("\n".join(lines))
-    found, expected = (read_table(tmp_path / f"a.{ending}") for ending in ("parquet", "csv"))
-    pd.testing.assert_frame_equal(found.frame, expected.frame)
-    assert found.readings == expected.readings
 
 
 def test_no_rows(path, table):

@@ -158,26 +158,22 @@ def test_shares_are_fair_and_complete(seed):
         rows = [sum(piece.rows for piece in one) for one in shares]
         least = max(sum(rows) / len(shares), max(piece.rows for piece in pieces))
         assert max(rows) <= 4 / 3 * least
-    with pytest.raises(ValueError, match="n must"):
-        share(pieces, 0)
 
 
 def test_numbers_of_rows_are_uniform_and_independent():
     piece = RowGroup("a", 0, 200_000, 5)
     for values in (None, np.arange(200_000)):
-        u, v = (row_hashes(piece, values, seed=seed) for seed in (0, 1))
+        u = row_hashes(piece, values)
         assert ((u >= 0) & (u < 1)).all()
         # The largest difference of the distribution to the uniform one, at a level of 1e-6.
-        for x in (u, v):
-            gap = np.abs(np.sort(x) - (np.arange(len(x)) + 0.5) / len(x)).max()
-            assert gap < 2.7 / np.sqrt(len(x))
-        for a, b in ((u, v), (u[1:], u[:-1])):
-            assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(len(a))
+        gap = np.abs(np.sort(u) - (np.arange(len(u)) + 0.5) / len(u)).max()
+        assert gap < 2.7 / np.sqrt(len(u))
+        assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 5 / np.sqrt(len(u))
 
 
 def test_a_number_depends_on_the_place_alone():
-    whole = row_hashes(RowGroup("a", 0, 1000, 0), seed=3)
-    parts = [row_hashes(RowGroup("b", i, 250, 250 * i), seed=3) for i in range(4)]
+    whole = row_hashes(RowGroup("a", 0, 1000, 0))
+    parts = [row_hashes(RowGroup("b", i, 250, 250 * i)) for i in range(4)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
@@ -193,17 +189,15 @@ def test_rows_of_one_value_share_a_number():
     v = row_hashes(RowGroup("a", 0, 2000, 0), gaps)
     np.testing.assert_array_equal(v[customer >= 50], u[customer >= 50])
     assert len(np.unique(v[customer < 50])) == (customer < 50).sum()
-    with pytest.raises(ValueError, match="values"):
-        row_hashes(RowGroup("a", 0, 2000, 0), customer[:5])
 
 
 def test_numbers_are_the_same_in_another_process():
     code = (
         "from rejo.tables.pieces import RowGroup, row_hashes;"
-        "print(row_hashes(RowGroup('a', 0, 3, 10), ['x', None, 7], seed=9).tolist())"
+        "print(row_hashes(RowGroup('a', 0, 3, 10), ['x', None, 7]).tolist())"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    here = row_hashes(RowGroup("other", 1, 3, 10), ["x", None, 7.0], seed=9)
+    here = row_hashes(RowGroup("other", 1, 3, 10), ["x", None, 7.0])
     assert eval(found.stdout) == here.tolist()
     # Rows that were held out must stay so when models are compared over the years.
     first = row_hashes(RowGroup("a", 0, 2, 0)), row_hashes(RowGroup("a", 0, 2, 0), ["x", "y"])

@@ -389,6 +389,12 @@ def test_columns_have_decimal_marks_of_their_own(write, more, sep, decimal):
     assert table.written == {"a": {"decimal": ",", "unit": ""}}
 
 
+def test_infinity_beside_numbers_that_may_be_thousands(write):
+    with pytest.raises(TableError, match=r"'2\.100' may be") as caught:
+        read_table(write("a;b\n2.100;x\n3.500;y\ninf;z\n2.100;x\n"))
+    assert caught.value.parameter == "decimal"
+
+
 def test_points_that_are_not_decimal_marks(write):
     text = "a;version;since\n1,5;1.2;31.12.2020\n2,5;1.2b;1.2.2021\n"
     assert read_table(write(text)).decimal == ","

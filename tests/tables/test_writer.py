@@ -181,17 +181,6 @@ def test_nothing_is_left_after_an_error(tmp_path):
     with pytest.raises(ValueError, match="'a'; got 'b'"):
         written(path, pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]}))
     assert os.listdir(tmp_path) == []
-    path.write_text("old")
-
-    def interrupted():
-        with TableWriter(path, overwrite=True) as writer:
-            writer.write(pd.DataFrame({"a": [1]}))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert os.listdir(tmp_path) == ["out.csv"]
-    assert path.read_text() == "old"
 
 
 def test_a_file_is_replaced_only_if_asked(tmp_path):

@@ -1,10 +1,9 @@
 """The rivals: other ways to a classifier that may reject, as good as their authors would make them.
 
-Thresholds on the output of one classifier (``threshold``); two independent classifiers for the
-two edges of the reject region (``pairs``), and two for each split of ordered classes
-(``frank_hall``).  The last two train a separate classifier for each boundary (``_independent``).
-All three share clones, weights, folds and scores (``_wrapped``), the step from scores to
-posteriors (``calibration``) and an exact search for cut-offs (``cutoffs``).  Two support vector
+Thresholds on the output of one classifier (``threshold``), and independent classifiers for the two
+edges of the reject region, at each split of ordered classes (``frank_hall``).  Both share clones,
+weights, folds and scores (``_wrapped``), the step from scores to posteriors (``calibration``) and
+an exact search for cut-offs (``cutoffs``).  Two support vector
 machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
 (``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
 several classifiers.  ``cut_ranking`` moves the cut of a learner
@@ -29,7 +28,6 @@ from rejo.baselines.cutoffs import best_cutoffs
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
 from rejo.baselines.novelty import NoveltyReject
-from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
 
@@ -40,5 +38,4 @@ __all__ = [
     "NoveltyReject",
     "SurrogateRejectSVC",
     "ThresholdRejectClassifier",
-    "TwoClassifierReject",
 ]

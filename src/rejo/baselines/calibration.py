@@ -8,7 +8,7 @@ from scipy.special import log_softmax, logit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -133,14 +133,18 @@ def _two_columns(scores: Floats) -> Floats:
 
 
 def check_calibrator(owner: Any, calibrator: Any, n_classes: int) -> None:
-    """It is a map from scores to posteriors of this many classes."""
-    fine = hasattr(calibrator, "fit") and hasattr(calibrator, "predict_proba")
+    """It is a map from scores to posteriors of this many classes, as a fit makes it."""
+    known = (CalibratedClassifierCV, CumulativeSigmoids, TemperatureScaling, Pipeline)
+    fine = isinstance(calibrator, known) and hasattr(calibrator, "predict_proba")
     require(fine, owner, f"a {type(calibrator).__name__} stands where a calibrator is expected")
     check_is_fitted(calibrator)
     if isinstance(calibrator, CumulativeSigmoids):
         fine = len(calibrator.sigmoids_) == n_classes - 1
     elif not isinstance(calibrator, TemperatureScaling):
         fine = np.array_equal(calibrator.classes_, np.arange(n_classes))
+    if isinstance(calibrator, Pipeline):  # of a score for each class, or for each pair of them
+        n_scores = n_classes, n_classes * (n_classes - 1) // 2
+        fine = fine and n_classes > 2 and calibrator.n_features_in_ in n_scores
     if isinstance(calibrator, CalibratedClassifierCV):
         for inner in calibrator.calibrated_classifiers_:
             given = inner.estimator

@@ -4,16 +4,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from rejo._frames import take_rows
-from rejo._state import declare, floats, is_sorted, require
-from rejo._typing import Floats
-from rejo.baselines._independent import IndependentBoundaries
-from rejo.baselines._wrapped import Fold, held_out_scores
+from rejo._state import declare, each, floats, is_sorted, number, part, require
+from rejo._typing import Floats, Indices, Mask
+from rejo.baselines._wrapped import Fold, Wrapper, fit_clones, held_out_scores
 from rejo.baselines.cutoffs import best_cutoffs
-from rejo.estimators import Targets, inner_scores
+from rejo.estimators import (
+    BoundaryClassifier,
+    Targets,
+    check_member,
+    check_no_class_weight,
+    check_not_frozen,
+    inner_scores,
+)
 
 
 def _has_posteriors(self: Any) -> bool:
@@ -22,7 +29,7 @@ def _has_posteriors(self: Any) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FrankHallReject(IndependentBoundaries):
+class FrankHallReject(Wrapper, BoundaryClassifier):
     """Independent classifiers for each split of K ordered classes into lower and higher ones.
 
     :footcite:t:`frank2001` train a classifier for each question "is the class above ``j``?".
@@ -31,6 +38,9 @@ class FrankHallReject(IndependentBoundaries):
     there is one, with equal costs, and two cut-offs on its score that minimise these costs.  The
     number of boundaries below a point is its decision.  Nothing keeps the boundaries from crossing:
     see ``crossing_mask``.
+
+    Of two classes, these are two cost-weighted fits of a binary classifier, with what lies between
+    them rejected; a point below the first boundary and above the second is rejected too.
 
     Parameters
     ----------
@@ -65,7 +75,7 @@ class FrankHallReject(IndependentBoundaries):
     See Also
     --------
     ReplicationClassifier : One classifier for all boundaries, which cannot cross.
-    TwoClassifierReject : The same for two classes.
+    ThresholdRejectClassifier : One classifier, and two cut-offs on its score.
 
     Examples
     --------
@@ -84,13 +94,20 @@ class FrankHallReject(IndependentBoundaries):
     loss_matrix: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **IndependentBoundaries._parameter_constraints,
+        **BoundaryClassifier._parameter_constraints,
+        **Wrapper._wrapper_constraints,
         "per_split": [Options(int, {1, 2})],
         "cv": [StrOptions({"train"}), "cv_object"],
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        estimator, X, targets, labels, costs = self._prepare(X, y, sample_weight)
+        self._validate_params()
+        estimator = self._prototype()
+        check_not_frozen(estimator, type(self).__name__)
+        check_no_class_weight(estimator, "estimator__", type(self).__name__)
+        X = self._check_input(X, reset=True)
+        targets = self._check_targets(X, y, sample_weight)
+        labels, costs = self._set_classes(targets.classes)
         rejects = costs.shape[1] > len(costs) - 1
         cuts = self.per_split == 1 and (rejects or self.loss_matrix is not None)
         folds = self._folds(X, y, targets) if cuts and not isinstance(self.cv, str) else None
@@ -102,9 +119,11 @@ class FrankHallReject(IndependentBoundaries):
             per_split = costs.reshape(K, K - 1, -1)  # (K, K-1, 1 or 2)
             taking = np.any(per_split > 0, axis=2)  # (K, K-1) classes that take part in a split
             sides, weights = labels[:, :: per_split.shape[2]], taking.astype(np.float64)
-        self.estimators_ = self._fit_boundaries(
-            estimator, X, targets.indices, targets.weight, sides, weights
-        )
+        k, weight = targets.indices, targets.weight
+        problems = [
+            side_problem(k, weight, side > 0, c) for side, c in zip(sides.T, weights.T, strict=True)
+        ]
+        self.estimators_ = fit_clones(estimator, X, problems, self.n_jobs)
         self.cutoffs_ = np.zeros(costs.shape[1])
         if cuts:
             parts = (
@@ -112,8 +131,19 @@ class FrankHallReject(IndependentBoundaries):
                 for j in range(K - 1)
             )
             self.cutoffs_ = np.concatenate(list(parts))
-        self._set_crossings(X, targets.sample_weight)
+        crossed = _crossed(self._raw_scores(X))
+        self.crossing_rate_ = float(np.average(crossed, weights=targets.sample_weight))
         return self
+
+    def boundary_scores(self, X: Any) -> Floats:
+        return -np.sort(-self._raw_scores(self._check_input(X, reset=False)), axis=1)
+
+    def crossing_mask(self, X: Any) -> Mask:
+        """Return where (n_samples,) a point lies below one boundary and above a higher one."""
+        return _crossed(self._raw_scores(self._check_input(X, reset=False)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "crossing_rate_")
 
     @available_if(_has_posteriors)
     def predict_proba(self, X: Any) -> Floats:
@@ -129,7 +159,8 @@ class FrankHallReject(IndependentBoundaries):
     # ---- cut-offs -------------------------------------------------------------------------
 
     def _raw_scores(self, X: Any) -> Floats:
-        raw = super()._raw_scores(X)  # (n, K-1) or (n, Q)
+        """Scores (n, Q) of the classifiers, unsorted, above their cut-offs."""
+        raw = np.column_stack([inner_scores(fit, X, None) for fit in self.estimators_])
         return np.repeat(raw, len(self.cutoffs_) // raw.shape[1], axis=1) - self.cutoffs_
 
     def _cut(
@@ -162,7 +193,40 @@ class FrankHallReject(IndependentBoundaries):
         return best_cutoffs(values, sides[rows] == 1, c)
 
 
+def side_problem(
+    k: Indices, weight: Floats | None, positive: Mask, costs: Floats
+) -> tuple[Indices | None, Indices, Floats | None]:
+    """Rows with a cost at a boundary (``None``: all), their sides 0 or 1, and weights, if any."""
+    c = costs[k]
+    rows = None if (c > 0).all() else np.flatnonzero(c)
+    if rows is not None:
+        k, c, weight = k[rows], c[rows], None if weight is None else weight[rows]
+    if weight is not None:
+        weight = c * weight
+    elif (c != 1).any():
+        weight = c
+    sides = positive[k].astype(np.intp)
+    if len(set(sides.tolist())) < 2:
+        raise ValueError(
+            "loss_matrix has no costs on one side of a boundary, so there is nothing to learn. "
+            f"Costs of the classes: {costs.tolist()}."
+        )
+    return rows, sides, weight
+
+
+def _crossed(raw: Floats) -> Mask:
+    """Rows (n,) of raw scores (n, Q) whose sides do not fall from boundary to boundary."""
+    sides = raw > 0
+    return np.asarray((sides[:, 1:] & ~sides[:, :-1]).any(axis=1))
+
+
 def _frank_hall(model: Any) -> None:
+    methods = ["predict_proba"]
+    if not hasattr(model, "predict_proba"):
+        methods += ["decision_function"]
+    for member in model.estimators_:
+        p = getattr(model, "n_features_in_", None)
+        check_member(model, member, np.arange(2), p, *methods)
     Q, n, splits = model._n_boundaries, len(model.estimators_), len(model.classes_) - 1
     fine = n == splits or (n == Q and not hasattr(model, "predict_proba"))
     require(fine, model, "estimators_ and classes_ do not agree")
@@ -170,4 +234,13 @@ def _frank_hall(model: Any) -> None:
     require(fine, model, "cutoffs_ are not in rising order")
 
 
-declare(FrankHallReject, {"cutoffs_": floats("Q")}, _frank_hall, saved=True)
+declare(
+    FrankHallReject,
+    {
+        "estimators_": each(part(BaseEstimator)),
+        "crossing_rate_": number(0.0, 1.0 + 1e-9),
+        "cutoffs_": floats("Q"),
+    },
+    _frank_hall,
+    saved=True,
+)

@@ -30,7 +30,6 @@ from rejo.estimators import (
     choose_reject_label,
     final_classifier,
     final_step,
-    is_binary,
     judge,
     labels_like,
     mean_price,
@@ -248,9 +247,7 @@ class NoveltyReject(RejectClassifier):
         """Prices that the classifier decides at, if it decides by prices."""
         return np.asarray(final_classifier(self.classifier_).prices_)
 
-    @available_if(is_binary)
-    def decision_function(self, X: Any) -> Floats:
-        check_is_fitted(self)
+    def _second_score(self, X: Any) -> Floats:
         classifier, X = final_step(self.classifier_, X)
         return np.asarray(classifier.decision_function(X))
 

@@ -39,7 +39,6 @@ from rejo.estimators import (
     Targets,
     check_member,
     check_targets,
-    is_binary,
     is_ordered,
     judge_posteriors,
     judge_scores,
@@ -272,11 +271,9 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             return _judge_by_class(self._posteriors(X), self.cutoffs_, self._rejects)
         return judge_scores(self._above(X), rejects=len(self.cutoffs_) == 2)
 
-    @available_if(is_binary)
-    def decision_function(self, X: Any) -> Floats:
-        check_is_fitted(self)
+    def _second_score(self, X: Any) -> Floats:
         if self._rule != "score":
-            return super().decision_function(X)
+            return super()._second_score(X)
         return np.asarray(self._above(X).mean(axis=1))
 
     def _above(self, X: Any) -> Floats:

@@ -36,13 +36,14 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rejo import __version__
+from rejo._errors import close_words
 from rejo._io import one_line, without_password
-from rejo.cli import _version, compare, demo, evaluate, inspect, look, predict, report, train
 from rejo.cli._aliases import command_meant, pointer
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
@@ -50,7 +51,7 @@ from rejo.cli._streams import steady_streams
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
-COMMANDS: tuple[Any, ...] = (demo, look, train, predict, evaluate, report, inspect, compare)
+COMMANDS = ("demo", "look", "train", "predict", "evaluate", "report", "inspect", "compare")
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {
     "HeldFile": 6, "RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5
@@ -61,7 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     with steady_streams() as out:
         words = sys.argv[1:] if argv is None else list(argv)
-        arguments = _version.asked_in_full(words) or build_parser().parse_args(words)
+        if sorted(words) == ["--verbose", "--version"]:
+            arguments = argparse.Namespace(run=_show_versions)
+        else:
+            arguments = build_parser(words[0] if words else "").parse_args(words)
         arguments.command = shlex.join(["rejo", *map(without_password, words)])
         out.stops = not _writes_files(arguments)
         try:
@@ -92,16 +96,22 @@ def _writes_files(arguments: argparse.Namespace) -> bool:
     return any(path.is_file() or path.is_dir() or not path.exists() for path in paths)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Declare the commands and their options."""
+def _show_versions(arguments: argparse.Namespace) -> None:
+    from rejo.versions import show_versions
+
+    show_versions()
+
+
+def build_parser(only: str = "") -> argparse.ArgumentParser:
+    """Declare the commands and their options; if one is named, ``only`` that one."""
     parser = _Parser(
         prog="rejo", description="Decide the clear cases, and send the doubtful ones to review."
     )
-    _version.add(parser, f"rejo {__version__}")
+    version = "show the version; with --verbose also the engine, the system and all packages"
+    parser.add_argument("--version", action="version", version=f"rejo {__version__}", help=version)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
-    for command in COMMANDS:
-        name = command.__name__.rpartition(".")[2]
+    for name in [only] if only in COMMANDS else COMMANDS:
+        command: Any = import_module(f"rejo.cli.{name}")
         added = commands.add_parser(name, help=command.HELP, description=command.DESCRIPTION)
         command.add(added)
         added.example = getattr(command, "EXAMPLE", "")
@@ -150,13 +160,11 @@ class _Parser(argparse.ArgumentParser):
                 if hint := pointer(option, options, positions, exact=exact):
                     self.error(f"unrecognized arguments: {option} ({hint})")
             valued = before in options and options[before].nargs != 0
-            if valued and re.match("-.", word) and not named and not self._is_number(word):
+            odd = re.match("-.", word) and not named
+            if valued and odd and not self._negative_number_matcher.match(word):
                 self.error(f"argument {before}: a value with a dash before it needs =: "
                            f"{before}={word}")  # fmt: skip
             before = word
-
-    def _is_number(self, word: str) -> bool:
-        return bool(self._negative_number_matcher.match(word))
 
     def _about_required(self, message: str) -> str:
         """Also say that a file does not exist, and how the whole line might look."""
@@ -174,13 +182,23 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")
 
 
+def _meant(error: OSError) -> str:
+    """Name a file that may be meant in place of one that does not exist."""
+    path = Path(os.fsdecode(error.filename))
+    if not (isinstance(error, FileNotFoundError) and path.parent.is_dir()):
+        return ""
+    there = {Path(name).stem: name for name in os.listdir(path.parent)}
+    close = close_words(path.stem, there, 1)
+    return f". Did you mean {path.with_name(there[close[0]])}?" if close else ""
+
+
 def _print_error(error: Exception) -> int:
     ours = [kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("rejo.")]
     code = next((CODES[name] for name in ours if name in CODES), 1)
     message = explain(error)
     if code == 1 and isinstance(error, OSError):
         code, reason = 2, error.strerror or message
-        message = f"{error.filename}: {reason}" if error.filename else reason
+        message = f"{error.filename}: {reason}{_meant(error)}" if error.filename else reason
     elif code == 1 and isinstance(error, ImportError) and "pip install" in message:
         code = 2
     elif code == 1:

@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rejo._io import one_line
-from rejo.cli._class_names import MIN_PER_CLASS, check_order, order_classes, read_classes
+from rejo.cli._class_names import (
+    MIN_PER_CLASS,
+    check_order,
+    order_classes,
+    read_classes,
+    spelling,
+)
 from rejo.cli._files import CommandError, warn
 from rejo.cli._model_file import check_is_table
 from rejo.cli._options import as_names, reading
@@ -86,8 +92,8 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     also = [] if time is None else [time]
     check_columns(path, [*arguments.drop, *also], frame.columns)
     check_order(arguments.order, arguments.exact)
-    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
-    known, y, notes = read_classes(frame[target], path, decimal=table.decimal, **how)
+    how = spelling(arguments) | {"decimal": table.decimal}
+    known, y, notes = read_classes(frame[target], path, **how)
     frame = frame[known]
     given: dict[str | None, Any] = {}
     if group is not None:

@@ -1,9 +1,10 @@
 """The classes of a table: rows that have none, one class in several spellings, their order."""
 
 import shlex
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import as_names
@@ -28,29 +29,15 @@ _WORDS = (
 OTHER_MEANINGS = frozenset(_WORDS.split())
 
 
-class Classes(NamedTuple):
-    """The classes of those rows that have one."""
-
-    known: Any  # (n,) bool: which rows have a class
-    y: Any  # (n_known,) array of str, each class in one spelling
-    notes: list[str]  # classes that were written in several ways
+def spelling(arguments: Namespace) -> dict[str, Any]:
+    """Return how words become classes, as keyword arguments of what follows."""
+    return {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
 
 
-def read_classes(
-    column: Any,
-    path: str,
-    *,
-    order: Sequence[str] | None = None,
-    missing: Iterable[str] = (),
-    exact: bool = False,
-    decimal: str = ".",
-    same: Mapping[str, str] | None = None,
-) -> Classes:
-    """Find the class of each row; rows without one are left out, with a warning.
+def read_classes(column: Any, path: str, **how: Any) -> tuple[Any, Any, list[str]]:
+    """Return which rows (n,) of a column of words have a class, their classes, and notes.
 
-    ``column`` is a Series of strings. Classes in ``order``, which may be those of a model, are
-    spelled as there; others are spelled as in most rows. ``same`` gives the class that another
-    word means.
+    ``how`` is that of :func:`sort_words`.
     """
     import numpy as np
 
@@ -60,12 +47,9 @@ def read_classes(
         raise TableError("the table has no rows", where=path)
     where = f"{path}, column {column.name!r}"
     column = column.where(column.notna(), "")
-    spelled, notes = sort_words(
-        Counter(column.tolist()), where, order=order, missing=missing, exact=exact, decimal=decimal,
-        same=same,
-    )  # fmt: skip
+    spelled, notes = sort_words(Counter(column.tolist()), where, **how)
     known = column.isin(list(spelled)).to_numpy()
-    return Classes(known, np.array([spelled[word] for word in column[known]], dtype=str), notes)
+    return known, np.array([spelled[word] for word in column[known]], dtype=str), notes
 
 
 def sort_words(
@@ -74,17 +58,19 @@ def sort_words(
     *,
     order: Sequence[str] | None = None,
     missing: Iterable[str] = (),
-    exact: bool = False,
-    decimal: str = ".",
     same: Mapping[str, str] | None = None,
+    **how: Any,
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the class of each word that stands for one, and notes; parameters as above.
+    """Return the class of each word that stands for one, and notes.
 
-    ``counts`` says in how many rows each word stands.  Of rows without a class a warning is given.
+    ``counts`` says in how many rows each word stands.  Rows without a class are left out, with a
+    warning.  Classes in ``order``, which may be those of a model, are spelled as there; others are
+    spelled as in most rows.  ``same`` gives the class that another word means; ``exact`` keeps
+    spellings apart, and the ``decimal`` mark is that of classes that are numbers.
     """
     from rejo.tables import TableError
 
-    key, find = _meant(order or (), same, exact=exact, decimal=decimal)
+    key, find = _meant(order or (), same, **how)
     if absent := [word for word in same or () if order is None and word not in counts]:
         raise TableError(
             f"no row has the class {absent[0]!r}",
@@ -144,7 +130,11 @@ def _alike(counts: Mapping[str, int]) -> list[str]:
 
 
 def _meant(
-    order: Sequence[str], same: Mapping[str, str] | None, *, exact: bool, decimal: str
+    order: Sequence[str],
+    same: Mapping[str, str] | None,
+    *,
+    exact: bool = False,
+    decimal: str = ".",
 ) -> tuple[Callable[[str], str], Callable[[str], str | None]]:
     """Return what all words of a class have in common, and a function that finds the class."""
     spelled = (lambda word: word) if exact else _speller(decimal)
@@ -157,19 +147,13 @@ def _meant(
 
 
 def class_codes(
-    words: Iterable[str],
-    *,
-    order: Sequence[str],
-    missing: Iterable[str] = (),
-    exact: bool = False,
-    decimal: str = ".",
-    same: Mapping[str, str] | None = None,
+    words: Iterable[str], *, order: Sequence[str], missing: Iterable[str], same: Any, **how: Any
 ) -> list[int]:
     """Return the index in ``order`` of the class of each word; -1: none, -2: another class.
 
     It is that of :func:`sort_words` for classes that are known.
     """
-    key, find = _meant(order, same, exact=exact, decimal=decimal)
+    key, find = _meant(order, same, **how)
     found = list(words)
     free = {word: 1 for word in found if find(word) is None}
     none = _no_classes(free, True, set(missing), key)
@@ -269,7 +253,7 @@ def order_classes(counts: Mapping[str, int], order: Sequence[str] | None, where:
             where=where,
             remedy="Is it the right column?",
         )
-    numbers = all(map(is_number, counts))
+    numbers = all(is_number(label.replace(",", ".", 1)) for label in counts)
     if len(counts) > (MAX_NUMBERS if numbers and order is None else MAX_CLASSES):
         raise TableError(
             f"{len(counts)} different values are too many for classes",

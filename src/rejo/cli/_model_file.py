@@ -41,13 +41,13 @@ def open_model(arguments: Namespace) -> Opened:
 @contextmanager
 def needing(**purposes: str | None) -> Iterator[None]:
     """If a table lacks the column of a role, say what that is for."""
-    from rejo.tables import TableError, shown
+    from rejo.tables import TableError
 
     try:
         yield
     except TableError as error:
         for role, column in purposes.items():
-            if column is not None and error.problem == f"no column {shown(column)}":
+            if column is not None and error.column == column:
                 error.remedy = Text(f"{PURPOSES[role]} ", str(error.remedy))
                 break
         raise

@@ -61,11 +61,15 @@ def capacity(text: str) -> int | float:
         raise ArgumentTypeError(problem) from None
 
 
-def reject_cost(text: str) -> float:
+def _above_zero(text: str, below: float, kind: str) -> float:
     value = _float(text)
-    if not 0 < value < 1:
-        raise ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
+    if not 0 < value < below:
+        raise ArgumentTypeError(f"must be {kind}, got {text!r}")
     return value
+
+
+def reject_cost(text: str) -> float:
+    return _above_zero(text, 1, "a number between 0 and 1")
 
 
 def reject_costs(text: str) -> list[float]:
@@ -127,10 +131,7 @@ def novelty(text: str) -> float:
 
 def amount(text: str) -> float:
     """Read a mean cost."""
-    value = _float(text)
-    if not 0 < value <= HIGHEST_PRICE:
-        raise ArgumentTypeError(f"must be a positive amount, such as 90, got {text!r}")
-    return value
+    return _above_zero(text, HIGHEST_PRICE, "a positive amount, such as 90")
 
 
 def names(text: str) -> list[str]:
@@ -192,155 +193,128 @@ def _float(text: str) -> float:
 
 # ---- options -----------------------------------------------------------------------------
 
+COLUMNS: dict[str, Any] = {"type": names, "default": [], "metavar": "COLS"}
+COLUMN, FLAG = {"metavar": "COL"}, {"action": "store_true"}
+LIMIT: dict[str, Any] = {"type": limits, "metavar": "LIMITS"}
+PAIRS: dict[str, Any] = {"type": pairs, "default": {}}
+
 # fmt: off
-OPTIONS: dict[str, dict[str, Any]] = {
-    "model": dict(type=Path, metavar="MODEL", help="model file written by rejo train"),
-    "data": dict(metavar="DATA", help="CSV, Excel (.xlsx), Parquet or JSON (.jsonl) file; a table "
-                 "of a database, such as sqlite:///loans.db#loans; - is standard input"),
-    "--target": dict(metavar="COL", help="column with the classes"),
-    "--order": dict(type=names, metavar="A,B,C", help="the classes, lowest first; without it, "
-                    "three or more classes are taken as unordered"),
-    "--id": dict(metavar="COL", help="column that names the cases; its values are kept exactly as "
-                 "written"),
-    "--by": dict(metavar="COL", help="report on each value of this column separately, for example "
-                 "region; it is not used as a feature"),
-    "--groups": dict(metavar="COL", help="rows with the same value in this column belong together, "
-                     "for example all visits of a patient, and are never split between training "
-                     "and test; it is not used as a feature"),
-    "--group": dict(metavar="COL", help="column to promise by, with --max-error-by-group or "
-                    "--review-budget-by-group: sex, region; it is not used as a feature, and "
-                    "rejo predict needs it (only to report: --by; rows of one person: --groups)"),
-    "--time": dict(metavar="COL", help="dates or numbers in the order in which cases arrive: the "
-                   "latest cases prove what --confidence promises, and other dates become ages at "
-                   "them; it is not used as a feature"),
-    "--drop": dict(type=names, default=[], metavar="COLS", help="other columns that are not "
-                   "features, separated by commas"),
-    "--same": dict(type=pairs, default={}, metavar="OTHER=CLASS", help="classes that are another "
-                   "one, such as 'in default=default', separated by commas"),
-    "--keep": dict(type=names, default=[], metavar="COLS", help="dates that are features though "
-                   "they order the rows, separated by commas; new files have later ones"),
-    "--accept": dict(type=names, default=[], metavar="COLS", help="columns that are right though "
-                     "they are not as in training, separated by commas"),
-    "--header": dict(type=integer(1), metavar="N", help="line of a CSV file, or row of a sheet, "
-                     "that names the columns (default: the first, or the one below a title)"),
-    "--rename": dict(type=pairs, default={}, metavar="OTHER=NAME", help="columns that have another "
-                     "name here, such as 'Annual income=income', separated by commas"),
-    "--sep": dict(type=separator, metavar="S", help="character between columns, or 'tab' "
-                  "(default: detected)"),
-    "--decimal": dict(choices=(".", ","), metavar="M", help="decimal mark (default: detected for "
-                      "each column)"),
-    "--thousands": dict(choices=(".", ",", "'", " "), metavar="M", help="mark between thousands: "
-                        "'.' in 2.100 (default: detected for each column)"),
-    "--missing": dict(type=names, default=[], metavar="WORDS", help="more words that mean a "
-                      "missing value, separated by commas, such as unknown,-99"),
-    "--words": dict(type=names, default=[], metavar="COLS", help="read these columns as words, "
-                    "even if they look like numbers or dates, separated by commas"),
-    "--exact": dict(action="store_true", help="keep words apart that differ only in upper and "
-                    "lower case or blanks, such as Good and GOOD"),
-    "--sheet": dict(metavar="NAME", help="sheet of an Excel file (default: the only one "
-                    "that is not empty)"),
-    "--query": dict(metavar="SQL", help="SELECT that gives the table, or the name of a table, if "
-                    "DATA is a database"),
-    "--encoding": dict(metavar="NAME", help="text encoding, such as latin-1 (default: UTF-8, or "
-                       "what the file says)"),
-    "--review-budget": dict(type=share, metavar="B", help="send at most this share of the cases to "
-                            "review, such as 0.1, with as few errors as possible"),
-    "--max-error": dict(type=share, metavar="E", help="at most this share of the decided cases is "
-                        "wrong, such as 0.02, with as few reviews as possible"),
-    "--reject-cost": dict(type=reject_cost, metavar="W", help="lowest total cost, if an error "
-                          "costs 1 and a review costs W"),
-    "--costs": dict(type=costs, metavar="PRICES", help="lowest total cost at these prices, such as "
-                    "error=5000,review=40; by true class error:ill=5000,error:well=300,review=40, "
-                    "for a pair 'ill>well=5000', per class off step=100; or a CSV file with a row "
-                    "for each true class, and columns for the decisions and 'review'"),
-    "--confidence": dict(type=share, metavar="P", help="promise all of these limits with this "
-                         "probability, such as 0.95; some of the cases are set aside to prove "
-                         "them. With --costs alone, bounds the mean cost of a case"),
-    "--max-error-by-class": dict(type=limits, metavar="LIMITS", help="at most this share of the "
-                                 "decided cases of each true class is wrong: 0.05, or "
-                                 "ill=0.01,well=0.05"),
-    "--max-error-by-decision": dict(type=limits, metavar="LIMITS", help="at most this share of the "
-                                    "decisions for each class is wrong"),
-    "--max-error-by-group": dict(type=limits, metavar="LIMITS", help="at most this share of the "
-                                 "decided cases of each value of --group is wrong"),
-    "--review-budget-by-group": dict(type=limits, metavar="LIMITS", help="send at most this share "
-                                     "of the cases of each value of --group to review"),
-    "--max-cost": dict(type=amount, metavar="AMOUNT", help="a case costs at most this much on "
-                       "average, at the prices of --costs"),
-    "--small-groups": dict(choices=("error", "review"), help="what to do if a value of "
-                           "--group has too few cases for a promise: stop (error, default), or "
-                           "send all its cases to review"),
-    "--novelty": dict(type=novelty, nargs="?", const=0.02, metavar="SHARE", help="also send cases "
-                      "unlike all of training to review, at most this share of ordinary cases "
-                      "(default: 0.02); they count in the budget"),
-    "--model": dict(type=models, default="auto", metavar="NAMES", help="auto (default) blends all "
-                    "models that suit the table, unless a single one is better beyond chance; "
-                    "simple takes the best single one, blend always the blend; or models to "
-                    "choose from: "
-                    + ", ".join(TRAINED)),
-    "--output": dict(type=Path),
-    "--capacity": dict(type=capacity, metavar="N", help="send at most this many cases of the file "
-                       "to review, such as 50, or a share, such as 10%%: those most worth it; the "
-                       "others are decided"),
-    "--audit": dict(type=share, metavar="SHARE", help="also send this share of the cases that "
-                    "would be decided to review, drawn at random, such as 1%%: what the reviewers "
-                    "find in them is the error rate"),
-    "--why": dict(action="store_true", help="add a column 'why' for ambiguous cases: the features "
-                  "that pull to either side"),
-    "--strict": dict(action="store_true", help="stop at a row that is not as in training, instead "
-                     "of sending it to review"),
-    "--report": dict(type=Path, metavar="HTML", help="also write a report, one HTML page"),
-    "--overwrite": dict(action="store_true", help="replace files that already exist"),
-    "--seed": dict(type=integer(0, 2**32 - 2), default=0, metavar="N",  # NumPy's seeds end there
-                   help="random seed (default: 0)"),
-    "--n-jobs": dict(type=integer(1), metavar="N", help="number of processes (default: one per "
-                     "core for large tables)"),
-    "--dask": dict(metavar="ADDRESS", help="work on the workers of this Dask scheduler, such as "
-                   "tcp://10.0.0.1:8786"),
-    "--trusted": dict(type=names, default=[], metavar="TYPES", help="types that the model file may "
-                      "name besides those of rejo's list, separated by commas; they are not "
-                      "checked, so trust them only in files whose origin you know"),
-    "--max-bytes": dict(type=integer(1), default=1 << 28, metavar="N", help="how much memory "
-                        "opening the model may take (default: 256 MB)"),
-    "--repetitions": dict(type=integer(1), metavar="N"),
-    "--json": dict(action="store_true", help="print the result as JSON"),
-    "--verbose": dict(action="store_true", help="also say how every column was read, and how the "
-                      "models compared"),
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {  # how a value is read, and the help
+    "model": ({"type": Path, "metavar": "MODEL"}, "model file written by rejo train"),
+    "data": ({"metavar": "DATA"}, "CSV, Excel (.xlsx), Parquet or JSON (.jsonl) file; a table of a "
+             "database, such as sqlite:///loans.db#loans; - is standard input"),
+    "--target": (COLUMN, "column with the classes"),
+    "--order": ({"type": names, "metavar": "A,B,C"}, "the classes, lowest first; without it, three "
+                "or more classes are taken as unordered"),
+    "--id": (COLUMN, "column that names the cases; its values are kept exactly as written"),
+    "--by": (COLUMN, "report on each value of this column, such as region; it is not a feature"),
+    "--groups": (COLUMN, "rows with the same value belong together, such as all visits of a "
+                 "patient, and are never split between training and test; it is not a feature"),
+    "--group": (COLUMN, "column to promise by, such as sex; it is not a feature, and rejo predict "
+                "needs it (only to report: --by; rows of one person: --groups)"),
+    "--time": (COLUMN, "dates or numbers in the order in which cases arrive: the latest cases "
+               "prove what --confidence promises; it is not a feature"),
+    "--drop": (COLUMNS, "other columns that are not features, separated by commas"),
+    "--same": (PAIRS | {"metavar": "OTHER=CLASS"}, "classes that are another one, such as 'in "
+               "default=default', separated by commas"),
+    "--keep": (COLUMNS, "dates that are features though they order the rows"),
+    "--accept": (COLUMNS, "columns that are right though they are not as in training"),
+    "--header": ({"type": integer(1), "metavar": "N"}, "line of a CSV file, or row of a sheet, "
+                 "that names the columns (default: the first, or the one below a title)"),
+    "--rename": (PAIRS | {"metavar": "OTHER=NAME"}, "columns that have another name here, such as "
+                 "'Annual income=income', separated by commas"),
+    "--sep": ({"type": separator, "metavar": "S"}, "character between columns, or 'tab' (default: "
+              "detected)"),
+    "--decimal": ({"choices": (".", ","), "metavar": "M"}, "decimal mark (default: detected for "
+                  "each column)"),
+    "--thousands": ({"choices": (".", ",", "'", " "), "metavar": "M"}, "mark between thousands: "
+                    "'.' in 2.100 (default: detected for each column)"),
+    "--missing": (COLUMNS | {"metavar": "WORDS"}, "more words that mean a missing value, such as "
+                  "unknown,-99"),
+    "--words": (COLUMNS, "read these columns as words, even if they look like numbers or dates"),
+    "--exact": (FLAG, "keep words apart that differ only in case or blanks, such as Good and GOOD"),
+    "--sheet": ({"metavar": "NAME"}, "sheet of an Excel file (default: the only one that is not "
+                "empty)"),
+    "--query": ({"metavar": "SQL"}, "SELECT that gives the table, or the name of a table, if DATA "
+                "is a database"),
+    "--encoding": ({"metavar": "NAME"}, "text encoding, such as latin-1 (default: UTF-8, or what "
+                   "the file says)"),
+    "--review-budget": ({"type": share, "metavar": "B"}, "send at most this share of the cases to "
+                        "review, such as 0.1, with as few errors as possible"),
+    "--max-error": ({"type": share, "metavar": "E"}, "at most this share of the decided cases is "
+                    "wrong, such as 0.02, with as few reviews as possible"),
+    "--reject-cost": ({"type": reject_cost, "metavar": "W"}, "lowest total cost, if an error costs "
+                      "1 and a review costs W"),
+    "--costs": ({"type": costs, "metavar": "PRICES"}, "lowest total cost at these prices, such as "
+                "error=5000,review=40; by true class error:ill=5000,error:well=300,review=40, for "
+                "a pair 'ill>well=5000', per class off step=100; or a CSV file with a row for each "
+                "true class, and columns for the decisions and 'review'"),
+    "--confidence": ({"type": share, "metavar": "P"}, "promise these limits with this probability, "
+                     "such as 0.95; some cases are set aside to prove them. With --costs alone, "
+                     "bounds the mean cost of a case"),
+    "--max-error-by-class": (LIMIT, "at most this share of the decided cases of each true class is "
+                             "wrong: 0.05, or ill=0.01,well=0.05"),
+    "--max-error-by-decision": (LIMIT, "at most this share of the decisions for each class is "
+                                "wrong"),
+    "--max-error-by-group": (LIMIT, "at most this share of the decided cases of each value of "
+                             "--group is wrong"),
+    "--review-budget-by-group": (LIMIT, "send at most this share of the cases of each value of "
+                                 "--group to review"),
+    "--max-cost": ({"type": amount, "metavar": "AMOUNT"}, "a case costs at most this much on "
+                   "average, at the prices of --costs"),
+    "--small-groups": ({"choices": ("error", "review")}, "if a value of --group has too few cases "
+                       "for a promise: stop (error, default), or send all its cases to review"),
+    "--novelty": ({"type": novelty, "nargs": "?", "const": 0.02, "metavar": "SHARE"}, "also send "
+                  "cases unlike all of training to review, at most this share of ordinary cases "
+                  "(default: 0.02); they count in the budget"),
+    "--model": ({"type": models, "default": "auto", "metavar": "NAMES"}, "auto (default) blends "
+                "all models that suit the table, unless a single one is better beyond chance; "
+                "simple takes the best single one, blend always the blend; or models to choose "
+                "from: " + ", ".join(TRAINED)),
+    "--output": ({"type": Path}, ""),
+    "--capacity": ({"type": capacity, "metavar": "N"}, "send at most this many cases of the file "
+                   "to review, such as 50, or a share, such as 10%%: those most worth it"),
+    "--audit": ({"type": share, "metavar": "SHARE"}, "also send this share of the cases that would "
+                "be decided to review, drawn at random, such as 1%%: what the reviewers find in "
+                "them is the error rate"),
+    "--why": (FLAG, "add a column 'why' for ambiguous cases: features that pull to either side"),
+    "--strict": (FLAG, "stop at a row that is not as in training, instead of sending it to review"),
+    "--report": ({"type": Path, "metavar": "HTML"}, "also write a report, one HTML page"),
+    "--overwrite": (FLAG, "replace files that already exist"),
+    "--seed": ({"type": integer(0, 2**32 - 2), "default": 0, "metavar": "N"},  # NumPy's end there
+               "random seed (default: 0)"),
+    "--n-jobs": ({"type": integer(1), "metavar": "N"}, "number of processes (default: one per core "
+                 "for large tables)"),
+    "--dask": ({"metavar": "ADDRESS"}, "work on the workers of this Dask scheduler, such as "
+               "tcp://10.0.0.1:8786"),
+    "--trusted": (COLUMNS | {"metavar": "TYPES"}, "types that the model file may name besides "
+                  "those of rejo's list; they are not checked, so trust them only in files whose "
+                  "origin you know"),
+    "--max-bytes": ({"type": integer(1), "default": 1 << 28, "metavar": "N"}, "how much memory "
+                    "opening the model may take (default: 256 MB)"),
+    "--repetitions": ({"type": integer(1), "metavar": "N"}, ""),
+    "--json": (FLAG, "print the result as JSON"),
+    "--verbose": (FLAG, "also say how every column was read, and how the models compared"),
 }
-# fmt: on
-READING = (
-    "--sep",
-    "--decimal",
-    "--thousands",
-    "--missing",
-    "--words",
-    "--exact",
-    "--encoding",
-    "--sheet",
-    "--query",
-    "--header",
-    "--rename",
-)
+MANY = "number of processes, if DATA is several files (default: 1)"  # another help of --n-jobs
+READING = ("--sep", "--decimal", "--thousands", "--missing", "--words", "--exact", "--encoding",
+           "--sheet", "--query", "--header", "--rename")
 LABELLED = ("data", "--target", "--order", "--same", "--id", "--by", "--groups", "--drop", "--keep")
-LIMITS = (
-    "--max-error-by-class",
-    "--max-error-by-decision",
-    "--max-error-by-group",
-    "--review-budget-by-group",
-    "--max-cost",
-)
-TARGETS = {
-    "--review-budget": "review_budget",
-    "--max-error": "max_error",
-    "--reject-cost": "reject_cost",
-    "--costs": "cost_of",
-}
+LIMITS = ("--max-error-by-class", "--max-error-by-decision", "--max-error-by-group",
+          "--review-budget-by-group", "--max-cost")
+TARGETS = {"--review-budget": "review_budget", "--max-error": "max_error",
+           "--reject-cost": "reject_cost", "--costs": "cost_of"}
+# fmt: on
 # Parameters in Python, and the options for them.
 PARAMETERS = {
     option[2:].replace("-", "_"): option for option in OPTIONS if option.startswith("--")
 } | {
-    "class_order": "--order", "client": "--dask", "cost_of": "--costs", "estimator": "--model",
-    "out": "--output", "review_share": "--novelty",
+    "class_order": "--order",
+    "client": "--dask",
+    "cost_of": "--costs",
+    "estimator": "--model",
+    "out": "--output",
+    "review_share": "--novelty",
 }  # fmt: skip
 
 
@@ -349,7 +323,8 @@ def add(parser: Any, *options: str, title: str | None = None, **changes: Any) ->
     place = parser if title is None else parser.add_argument_group(title)
     for option in options:
         short = ["-o"] if option == "--output" else []
-        place.add_argument(*short, option, **(OPTIONS[option] | changes))
+        how, help = OPTIONS[option]
+        place.add_argument(*short, option, **(how | {"help": help} | changes))
 
 
 def add_reading(parser: Any) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rejo.cli._cases import check_roles
-from rejo.cli._class_names import order_classes, sort_words
+from rejo.cli._class_names import order_classes, sort_words, spelling
 from rejo.cli._files import CommandError
 from rejo.cli._options import reading
 from rejo.cli._training import Trained, review_label
@@ -114,8 +114,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     where = f"{source.name}, column {arguments.target!r}"
     words = Counter({word: int(n.sum()) for word, n in found.counts.items()})
     words[""] += found.n_missing
-    named = {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
-    spelled, notes = sort_words(+words, where, **named)
+    spelled, notes = sort_words(+words, where, **spelling(arguments))
     counts: Counter[str] = Counter()
     for word, label in spelled.items():
         counts[label] += words[word]

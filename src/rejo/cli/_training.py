@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rejo._io import percent
 from rejo.cli._cases import Cases
 from rejo.cli._column_lines import suspicion
-from rejo.cli._files import CommandError, warn
+from rejo.cli._files import warn
 from rejo.cli._options import n_jobs
 
 REVIEW = "review"  # label of the cases that a person should look at
@@ -80,7 +80,7 @@ def _fitted(
 
     from rejo.baselines import NoveltyReject
     from rejo.prices import check_reviews_pay
-    from rejo.selection import NotSuited, RejectClassifierCV, TargetUnattainable
+    from rejo.selection import RejectClassifierCV, TargetUnattainable
     from rejo.tables import TableError
 
     if "confidence" in target:
@@ -99,8 +99,6 @@ def _fitted(
     with candidates():
         try:
             model.fit(cases.X, cases.y, groups=cases.groups, group=cases.group, time=time)
-        except NotSuited as error:
-            raise CommandError(f"--model: {error}") from None
         except TargetUnattainable as error:
             if error.parameter == "y":  # too few cases of a class
                 where = cases.table.path

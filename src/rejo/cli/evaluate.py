@@ -71,8 +71,7 @@ def add(parser: Any) -> None:
     """Declare the options."""
     add_cases(parser)
     options.add(parser, "--report")
-    many = "number of processes, if DATA is several files (default: 1)"
-    options.add(parser, "--n-jobs", help=many)
+    options.add(parser, "--n-jobs", help=options.MANY)
     options.add(parser, "--dask", "--json")
 
 
@@ -80,31 +79,31 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
     check_report(arguments)
     found = evaluate(arguments)
-    opened, columns, cases, path, rates, expected, surprises, notes, verdicts = found
-    y, by, in_doubt, trained_on = cases.y, cases.by, cases.doubts, cases.trained_on
-    groups, n = columns.groups, cases.n_independent
+    opened, cases, rates, expected = found.opened, found.cases, found.rates, found.expected
+    y, in_doubt, n = cases.y, cases.doubts, cases.n_independent
     costs = _costs(cases, _prices(arguments, opened))
-    parts = breakdown.split(cases.decision, y, opened.classes, by, cases.values)
+    parts = breakdown.split(cases.decision, y, opened.classes, cases.by, cases.values)
     if arguments.json:
         print_json({
             "n_cases": len(y),
             "n_independent": n,
-            "trained_on": trained_on,
+            "trained_on": cases.trained_on,
             "in_doubt": in_doubt.n_rows,
             "doubts": in_doubt.as_json(),
-            "target": [verdict._asdict() for verdict in verdicts],
+            "target": [verdict._asdict() for verdict in found.verdicts],
             "seen": {name: rate._asdict() for name, rate in rates.items()},
             "expected": {name: rate._asdict() for name, rate in expected.items()},
             "costs": costs,
-            "surprises": surprises,
+            "surprises": found.surprises,
             **breakdown.as_json(parts, n / len(y)),
             "report": None if arguments.report is None else str(arguments.report),
         })  # fmt: skip
     else:
-        of = "" if n == len(y) else f" of {n:,} different {groups!r}, each of which counts once"
-        print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.")
+        each = f" of {n:,} different {found.columns.groups!r}, each of which counts once"
+        of = "" if n == len(y) else each
+        print(f"{found.path}: {len(y):,} cases{of}, decided by {arguments.model}.")
         print("\n".join([*cases.spellings, *[in_doubt.summary()] * bool(in_doubt.n_rows), ""]))
-        told = [one_line(verdict.sentence) for verdict in verdicts]
+        told = [one_line(verdict.sentence) for verdict in found.verdicts]
         if costs is not None and arguments.costs is not None:
             told.append(
                 f"At the prices of --costs, a case cost {costs['decided']:,.4g} on average; if all "
@@ -114,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
         if told:
             print("\n".join(told) + "\n")
         print(_compare(rates, expected))
-        print("\n".join(notes) + "\n")
+        print("\n".join(found.notes) + "\n")
         print(breakdown.as_text(parts, n / len(y)))
     if arguments.report is None:
         return

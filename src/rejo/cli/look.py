@@ -6,10 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rejo._errors import RejoError
 from rejo._io import one_line, percent, without_password
 from rejo.cli import _options as options
 from rejo.cli._cases import about_order
-from rejo.cli._class_names import in_order, order_classes, read_classes
+from rejo.cli._class_names import in_order, order_classes, read_classes, spelling
 from rejo.cli._column_lines import describe_columns, remarks_on
 from rejo.cli._column_lines import say as say_remark
 from rejo.cli._files import CommandError, print_json
@@ -29,9 +30,21 @@ SHOWN = 10  # columns with gaps, classes
 class Overview(NamedTuple):
     """What was found, and which options follow from it."""
 
+    arguments: argparse.Namespace
+    table: Any  # as it was read
     facts: dict[str, Any]  # for JSON
     lines: list[str]
     advice: dict[str, list[str]]  # options of rejo train, and their values
+
+    def say(self, *lines: str) -> None:
+        """Add lines, each on a single line and indented as it is."""
+        for line in lines:
+            self.lines.append(" " * (len(line) - len(line.lstrip(" "))) + one_line(line))
+
+    def groups(self, frame: Any) -> Any:
+        """Return which rows belong together; None if nobody said so."""
+        name = self.arguments.groups
+        return None if name is None else frame[name].astype(str)
 
 
 def add(parser: Any) -> None:
@@ -57,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not len(table.frame):
         raise TableError("the table has no rows", where=table.path)
     found = _look(arguments, table, text)
-    command = "" if found.facts.get("refused") else _command(arguments, table, found.advice)
+    command = "" if found.facts.get("refused") else _command(found)
     if arguments.json:
         print_json(found.facts | {"command": command})
         return
@@ -67,37 +80,31 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _look(arguments: argparse.Namespace, table: Any, text: list[str]) -> Overview:
-    frame, target = table.frame, arguments.target
+    frame, y = table.frame, None
     n, p = frame.shape
-    lines = [f"{table.path}: {n:,} rows, {p:,} columns."]
-    if table.skipped:
-        lines.append(one_line(f"{table.skipped[0].upper()}{table.skipped[1:]}."))
     facts: dict[str, Any] = {"path": table.path, "n_rows": n, "n_columns": p}
-    advice: dict[str, list[str]] = {}
-    y = None
-    if target is not None:
-        frame, y = _classes(arguments, table, facts, lines)
+    found = Overview(arguments, table, facts, [], {})
+    found.say(f"{table.path}: {n:,} rows, {p:,} columns.")
+    if table.skipped:
+        found.say(f"{table.skipped[0].upper()}{table.skipped[1:]}.")
+    if arguments.target is not None:
+        frame, y = _classes(found)
     X = frame.drop(columns=[*text, *arguments.drop])
-    kinds, left_out = _columns(X, table, facts, lines, advice)
-    _gaps(X, facts, lines)
-    ids = _ids(X, kinds, left_out, facts, lines, advice)
-    features = X[[name for name in kinds if name not in ids]]
+    kinds, left_out = _columns(found, X)
+    _gaps(found, X)
+    ids = _ids(found, X, kinds, left_out)
     if y is None:
-        _candidates(frame, facts, lines, advice)
-    _rows(features, y, arguments, frame, facts, lines)
+        _candidates(found, frame)
+    _rows(found, X[[name for name in kinds if name not in ids]], y, frame)
     if y is not None and not facts["refused"]:
-        _leaks(X[list(kinds)], y, frame, arguments, facts, lines, advice)
-    return Overview(facts, list(lines), advice)
+        _leaks(found, X[list(kinds)], y, frame)
+    return found
 
 
-def _classes(
-    arguments: argparse.Namespace, table: Any, facts: dict[str, Any], lines: list[str]
-) -> tuple[Any, Any]:
-    from rejo._errors import RejoError
-
-    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact", "same")}
+def _classes(found: Overview) -> tuple[Any, Any]:
+    arguments, table, facts = found.arguments, found.table, found.facts
     column = table.frame[arguments.target]
-    known, y, notes = read_classes(column, table.path, decimal=table.decimal, **how)
+    known, y, notes = read_classes(column, table.path, decimal=table.decimal, **spelling(arguments))
     counts = Counter(y.tolist())
     facts["target"], facts["n_without_class"] = arguments.target, int((~known).sum())
     facts["classes"] = {label: counts[label] for label in in_order(counts)}
@@ -108,20 +115,18 @@ def _classes(
         facts["refused"] = error.problem
     shown = [f"{label} ({n:,})" for label, n in list(facts["classes"].items())[:SHOWN]]
     more = f" and {len(counts) - SHOWN:,} more" if len(counts) > SHOWN else ""
-    lines.append(one_line(f"Classes of {arguments.target}: {', '.join(shown)}{more}."))
-    lines += map(one_line, notes)
+    found.say(f"Classes of {arguments.target}: {', '.join(shown)}{more}.", *notes)
     if len(counts) > 2 and not facts["refused"] and arguments.order is None:
-        lines.append(about_order(list(facts["classes"])))
+        found.say(about_order(list(facts["classes"])))
     if facts["refused"]:
-        lines.append(one_line(f"rejo train would refuse them: {facts['refused']}."))
+        found.say(f"rejo train would refuse them: {facts['refused']}.")
     return table.frame[known], y
 
 
-def _columns(
-    X: Any, table: Any, facts: dict[str, Any], lines: list[str], advice: dict[str, list[str]]
-) -> tuple[dict[str, str], dict[str, str]]:
+def _columns(found: Overview, X: Any) -> tuple[dict[str, str], dict[str, str]]:
     from rejo.tables import TableEncoder, TableError
 
+    table = found.table
     encoder = TableEncoder(written=table.written, reading=table.reading)
     try:
         encoder.fit(X)
@@ -130,41 +135,33 @@ def _columns(
     except TableError:  # no column is of use
         kinds, left_out, time = {}, dict.fromkeys(X.columns, "of no use"), None
     remarks = remarks_on(X, table, left_out)
-    lines += describe_columns(kinds, left_out, time)
-    lines += [say_remark(r) for r in remarks if r.about != "gaps"]  # those have a line
-    facts |= {"columns": kinds, "left_out": left_out}
-    facts["remarks"] = [{"about": r.about, "column": r.column, "text": r.line()} for r in remarks]
-    codes = [r.value for r in remarks if r.about == "code"]
-    if codes:
-        advice["--missing"] = list(dict.fromkeys(codes))
+    found.say(*describe_columns(kinds, left_out, time))
+    found.say(*(say_remark(r) for r in remarks if r.about != "gaps"))  # those have a line
+    found.facts.update(columns=kinds, left_out=left_out)
+    found.facts["remarks"] = [
+        {"about": r.about, "column": r.column, "text": r.line()} for r in remarks
+    ]
+    if codes := [r.value for r in remarks if r.about == "code"]:
+        found.advice["--missing"] = list(dict.fromkeys(codes))
     if drop := [r.column for r in remarks if r.about == "id"]:
-        advice["--drop"] = drop
+        found.advice["--drop"] = drop
     return kinds, left_out
 
 
-def _gaps(X: Any, facts: dict[str, Any], lines: list[str]) -> None:
+def _gaps(found: Overview, X: Any) -> None:
     gaps = X.isna().mean().sort_values(ascending=False, kind="stable")
     gaps = gaps[gaps > 0]
-    facts["gaps"] = {name: float(share) for name, share in gaps.items()}
-    if len(gaps):
-        shown = [f"{name} {percent(share)}" for name, share in gaps.head(SHOWN).items()]
-        more = f" and {len(gaps) - SHOWN:,} more columns" if len(gaps) > SHOWN else ""
-        lines.append(one_line(f"Gaps: {', '.join(shown)}{more}."))
-    else:
-        lines.append("Gaps: none.")
+    found.facts["gaps"] = {name: float(share) for name, share in gaps.items()}
+    shown = [f"{name} {percent(share)}" for name, share in gaps.head(SHOWN).items()]
+    more = f" and {len(gaps) - SHOWN:,} more columns" if len(gaps) > SHOWN else ""
+    found.say(f"Gaps: {', '.join(shown) or 'none'}{more}.")
 
 
-def _ids(
-    X: Any,
-    kinds: dict[str, str],
-    left_out: dict[str, str],
-    facts: dict[str, Any],
-    lines: list[str],
-    advice: dict[str, list[str]],
-) -> list[str]:
+def _ids(found: Overview, X: Any, kinds: dict[str, str], left_out: dict[str, str]) -> list[str]:
     """Tell of columns that name the cases, that say what belongs together, and of twins."""
     from rejo.tables import overview as relations
 
+    facts, advice = found.facts, found.advice
     codes = relations.level_codes(X)
     like = [r["column"] for r in facts["remarks"] if r["about"] == "id"]
     ids = [name for name in X if relations.names_the_cases(name, X[name], codes[name])]
@@ -174,36 +171,28 @@ def _ids(
     facts |= {"ids": ids, "groups": groups}
     facts["twins"] = [{"columns": names, "equal": equal} for names, equal in twins]
     rows = [name for name, why in left_out.items() if why == "row numbers"]
-    lines += [
-        f"{name}: a different word in each row; --id {shlex.quote(name)} keeps it beside the "
-        "decisions."
-        for name in ids
-    ]
+    for name in ids:
+        found.say(
+            f"{name}: a different word in each row; --id {shlex.quote(name)} keeps it beside the "
+            "decisions."
+        )
     if names := [*ids, *like, *rows]:
         advice["--id"] = names[:1]
         advice["--drop"] = [name for name in advice.get("--drop", []) if name != names[0]]
     for name in groups:
         n_groups = int(codes[name].max()) + 1
-        lines.append(
+        found.say(
             f"{name}: {n_groups:,} values in {len(X):,} rows. If these are persons or things with "
             f"several rows each, keep them together: --groups {shlex.quote(name)}."
         )
         advice.setdefault("--groups", [name])
     for names, equal in twins:
         same = "are equal" if equal else "say the same in other words"
-        lines.append(f"{' and '.join(names[:4])} {same}; one of them is enough.")
-    lines[:] = map(one_line_keeping_indent, lines)
+        found.say(f"{' and '.join(names[:4])} {same}; one of them is enough.")
     return [*ids, *like, *groups]
 
 
-def one_line_keeping_indent(line: str) -> str:
-    """Return a safe line, indented as it is."""
-    return " " * (len(line) - len(line.lstrip(" "))) + one_line(line)
-
-
-def _candidates(
-    frame: Any, facts: dict[str, Any], lines: list[str], advice: dict[str, list[str]]
-) -> None:
+def _candidates(found: Overview, frame: Any) -> None:
     few = {}
     for place, name in enumerate(frame.columns):
         n_levels = frame[name].nunique()
@@ -212,23 +201,16 @@ def _candidates(
             last = place == frame.shape[1] - 1
             few[name] = (-called, -last, n_levels, -place)
     best = sorted(few, key=lambda name: few[name])[:3]
-    facts["target_candidates"] = best
+    found.facts["target_candidates"] = best
     if best:
         names = " or ".join(map(shlex.quote, best))
-        lines.append(one_line(f"Which column has the classes? Give it: --target {names}."))
-        advice["--target"] = best[:1]
+        found.say(f"Which column has the classes? Give it: --target {names}.")
+        found.advice["--target"] = best[:1]
     else:
-        lines.append(f"No column has 2 to {MOST_CLASSES} values, as classes have.")
+        found.say(f"No column has 2 to {MOST_CLASSES} values, as classes have.")
 
 
-def _rows(
-    features: Any,
-    y: Any,
-    arguments: argparse.Namespace,
-    frame: Any,
-    facts: dict[str, Any],
-    lines: list[str],
-) -> None:
+def _rows(found: Overview, features: Any, y: Any, frame: Any) -> None:
     import numpy as np
 
     from rejo.selection import repeated_share
@@ -237,56 +219,47 @@ def _rows(
     codes = relations.level_codes(features)
     y = None if y is None else np.unique(y, return_inverse=True)[1]
     repeats = relations.count_repeats(codes, y)
-    facts["identical_rows"] = repeats._asdict()
+    found.facts["identical_rows"] = repeats._asdict()
     if not repeats.n_rows:
-        lines.append("Identical rows: none.")
+        found.say("Identical rows: none.")
         return
     line = f"Identical rows: {repeats.n_rows:,} ({percent(repeats.n_rows / len(features))})"
     if repeats.n_other_class:
         line += f", {repeats.n_other_class:,} of them with different classes"
-    lines.append(f"{line}.")
-    groups = None if arguments.groups is None else frame[arguments.groups].astype(str)
+    found.say(f"{line}.")
     shape = np.column_stack(list(codes.values())).astype(np.float64)
     classes = np.zeros(len(features), dtype=np.intp) if y is None else y
-    facts["copies"] = share = repeated_share(shape, classes, groups)
+    found.facts["copies"] = share = repeated_share(shape, classes, found.groups(frame))
     if share:
-        lines.append(
+        found.say(
             "There are more of these than chance explains. If they are copies, remove them; if "
             "they are rows of the same person or thing, name its column with --groups."
         )
 
 
-def _leaks(
-    X: Any,
-    y: Any,
-    frame: Any,
-    arguments: argparse.Namespace,
-    facts: dict[str, Any],
-    lines: list[str],
-    advice: dict[str, list[str]],
-) -> None:
+def _leaks(found: Overview, X: Any, y: Any, frame: Any) -> None:
     from rejo.cli._column_lines import suspicion
     from rejo.selection import find_leaks
 
-    groups = None if arguments.groups is None else frame[arguments.groups].astype(str)
-    found = find_leaks(X, y, groups=groups)
-    facts["alone"] = [leak._asdict() for leak in found.columns]
-    facts["leaks"] = [leak.column for leak in found.suspects]
-    if found.suspects:
-        lines += map(suspicion, found.suspects)
-        advice["--drop"] = [*advice.get("--drop", []), *facts["leaks"]]
-    elif found.columns:
-        best = found.columns[0]
-        lines.append(one_line(
+    leaks = find_leaks(X, y, groups=found.groups(frame))
+    found.facts["alone"] = [leak._asdict() for leak in leaks.columns]
+    found.facts["leaks"] = [leak.column for leak in leaks.suspects]
+    if leaks.suspects:
+        found.say(*map(suspicion, leaks.suspects))
+        found.advice["--drop"] = [*found.advice.get("--drop", []), *found.facts["leaks"]]
+    elif leaks.columns:
+        best = leaks.columns[0]
+        found.say(
             f"Leaks: no column alone predicts the class almost perfectly (the best is "
             f"{best.column}, {percent(best.accuracy)} right, each class counted the same)."
-        ))  # fmt: skip
-    if found.columns and found.n_rows < len(y):
-        lines.append(f"Each column was tried on {found.n_rows:,} rows, drawn at random.")
+        )
+    if leaks.columns and leaks.n_rows < len(y):
+        found.say(f"Each column was tried on {leaks.n_rows:,} rows, drawn at random.")
 
 
-def _command(arguments: argparse.Namespace, table: Any, advice: dict[str, list[str]]) -> str:
+def _command(overview: Overview) -> str:
     """Return a command for training; empty if there is nothing to train on."""
+    arguments, table, advice = overview.arguments, overview.table, overview.advice
     found: dict[str, list[str]] = {}
     for option in (*options.LABELLED[1:], *options.READING):
         given = getattr(arguments, option[2:])

@@ -58,8 +58,7 @@ def add(parser: Any) -> None:
     options.add_reading(parser)
     options.add_opening(parser)
     options.add(parser, "--seed", help="random seed of --audit (default: 0)")
-    many = "number of processes, if DATA is several files (default: 1)"
-    options.add(parser, "--n-jobs", help=many)
+    options.add(parser, "--n-jobs", help=options.MANY)
     options.add(parser, "--dask", "--json")
 
 

@@ -80,6 +80,8 @@ def run(arguments: argparse.Namespace) -> None:
         _respell(arguments, target, cases)
         encoder = cases.encoder if streamed else encoder_for(cases)
         lines, remarks = _tell_table(say, cases, encoder, verbose=arguments.verbose)
+        import skops.io  # noqa: F401  # takes seconds, which no estimate of the time left knows
+
         trained = (train_streamed if streamed else train)(cases, encoder, target, arguments, tell)
     model = trained.model
     said = trained.compared if arguments.verbose else [trained.chosen]

@@ -6,17 +6,17 @@ is complete, so that a task can be repeated at any time, by any worker.
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._errors import RejoError
-from rejo._io import WholeFile, without_password
+from rejo._io import WholeFile, progress, without_password
 from rejo.distributed._output_folder import DECIDED
 from rejo.distributed._sent_model import SentModel
 from rejo.scoring import (
@@ -32,6 +32,7 @@ from rejo.scoring import (
 )
 from rejo.tables import RowGroup, TableWriter
 
+R = TypeVar("R")
 LEAST_ROWS = 50_000  # of a part, if its file has as many
 
 
@@ -69,6 +70,14 @@ def parts_of(pieces: Sequence[RowGroup]) -> list[OutputPart]:
                 found.append(OutputPart(name, tuple(waiting), before))
                 waiting, before = [], before + rows
     return found
+
+
+def each_part(
+    tasks: Iterable[tuple[Any, R]], n_rows: int, title: str, show: bool | None
+) -> dict[str, R]:
+    """Return what becomes of each part, by its name, of tasks whose items begin with a part."""
+    shown = progress(tasks, n_rows, title, rows=lambda done: done[0][0].rows, show=show)
+    return {item[0].name: found for item, found in shown}
 
 
 class Job(NamedTuple):

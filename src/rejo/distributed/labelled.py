@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._io import progress, without_password
-from rejo.distributed._part_tasks import OutputPart, parts_of
+from rejo._io import without_password
+from rejo.distributed._part_tasks import OutputPart, each_part, parts_of
 from rejo.distributed._sent_model import SentModel, packed_model
 from rejo.distributed.here import place_of
 from rejo.scoring import LabelColumns, LabelledCases, Opened, judge_labelled
@@ -56,14 +56,10 @@ def judge_files(
     there = [name if name in table.columns else None for name in columns]
     present = LabelColumns(columns.target, *there[1:])
     parts = parts_of(table.pieces)
-    found: dict[str, LabelledCases] = {}
     with place_of(client, n_jobs) as place, place.with_model(sent) as model_there:
         job = LabelJob(model_there, present, classify, dict(reading or {}), prints)
         tasks = place.each(partial(judge_part, job), [(part,) for part in parts])
-        for (part,), judged in progress(
-            tasks, table.rows, "testing", rows=lambda done: done[0][0].rows, show=show_progress
-        ):
-            found[part.name] = judged
+        found = each_part(tasks, table.rows, "testing", show_progress)
     return LabelledCases.joined([found[part.name] for part in parts])
 
 

@@ -12,9 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejo import __version__
-from rejo._io import progress, without_password
+from rejo._io import without_password
 from rejo.distributed._output_folder import OutputFolder
-from rejo.distributed._part_tasks import Job, OutputPart, decide_part, parts_of, rank_part
+from rejo.distributed._part_tasks import (
+    Job,
+    OutputPart,
+    decide_part,
+    each_part,
+    parts_of,
+    rank_part,
+)
 from rejo.distributed._sent_model import packed_model
 from rejo.distributed.here import place_of
 from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
@@ -185,18 +192,15 @@ def predict(
         folder.working(overwrite=overwrite),  # once the cluster has answered
     ):
         job = Job(str(folder.path), str(folder.work), model_there, plan)
-        shown = partial(
-            progress, total=table.rows, rows=lambda done: done[0][0].rows, show=show_progress
-        )
-        tasks: Any = place.each(partial(decide_part, job), _drawn(parts, drawing))
-        decided = {part.name: found for (part, _), found in shown(tasks, title="deciding")}
+        tasks = place.each(partial(decide_part, job), _drawn(parts, drawing))
+        decided = each_part(tasks, table.rows, "deciding", show_progress)
         candidates = [decided.pop(part.name) for part in parts]
         limit = capacity_of(capacity, table.rows)
         ends = np.cumsum(list(map(len, candidates)), dtype=int)
         ranks = np.split(ranks_of(candidates, limit), ends)
         items = zip(parts, ranks, strict=False)  # the last is empty
-        tasks = place.each(partial(rank_part, job), items)
-        written = {part.name: found for (part, _), found in shown(tasks, title="writing")}
+        ranking = place.each(partial(rank_part, job), items)
+        written = each_part(ranking, table.rows, "writing", show_progress)
     for part in parts:  # in their order, whoever came first
         counts.merge(written.pop(part.name))
     manifest = folder.finish(about | {

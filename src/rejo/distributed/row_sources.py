@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 from rejo._errors import RejoError
 from rejo.distributed.out_of_core import UNNAMED_INDEX, Part
 from rejo.tables import (
+    ParquetTable,
     RowGroup,
     TableError,
     check_columns,
-    columns_of,
     csv_stream,
     import_pyarrow,
-    pieces_of,
     read_piece,
 )
 
@@ -71,18 +70,18 @@ def input_of(data: Any, client: Any) -> Input:
     if hasattr(data, "map_partitions") and hasattr(data, "divisions"):
         return _of_frame(data, client)
     try:
-        pieces = None if hasattr(data, "shape") else pieces_of(data)  # a frame iterates over names
+        table = None if hasattr(data, "shape") else ParquetTable.of(data)  # a frame has names
     except TypeError:
-        pieces = None
-    if pieces is None:
+        table = None
+    if table is None:
         raise RejoError(
             f"data must name Parquet files or be a Dask DataFrame; got {type(data).__name__}",
             parameter="data",
             remedy="For a table in memory, use the method fit of the estimator.",
         )
-    if not sum(piece.rows for piece in pieces):
+    if not table.rows:
         raise TableError("the files have no rows", where=str(data), parameter="data")
-    return Input([Part(piece) for piece in pieces], columns_of(data), str(data))
+    return Input([Part(piece) for piece in table.pieces], table.columns, str(data))
 
 
 def of_csv(path: str, reading: dict[str, Any]) -> Input:

@@ -12,7 +12,7 @@ Names that are not in ``__all__`` are for other rooms of the package.
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier, check_reject_cost, is_binary
+from rejo.estimators.base import LEAST_PROBABILITY, RejectClassifier, check_reject_cost
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.boundaries import (
     BoundaryClassifier,

@@ -65,11 +65,6 @@ objective_ : float
 """
 
 
-def is_binary(model: Any) -> bool:
-    """Return whether a model has two classes, or may have them."""
-    return len(getattr(model, "classes_", (0, 1))) == 2
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the classifiers that decide the clear cases and send the others to review.
@@ -248,7 +243,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self.judge(X).sureness
 
-    @available_if(is_binary)
+    @available_if(lambda self: len(getattr(self, "classes_", (0, 1))) == 2)
     def decision_function(self, X: Any) -> Floats:
         """Return a score (n_samples,), the higher the more likely is the second of two classes.
 
@@ -256,13 +251,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         log-odds of the posteriors.  A fit on three or more classes has none.
         """
         check_is_fitted(self)
-        if hasattr(self, "boundary_scores"):
-            return np.asarray(self.boundary_scores(X).mean(axis=1))
-        if hasattr(self, "predict_proba"):
-            below, above = np.log(np.maximum(self.predict_proba(X), LEAST_PROBABILITY)).T
-            return np.asarray(above - below)
-        found = self.judge(X)
-        return np.where(found.forced == 1, found.sureness, -found.sureness)
+        return self._second_score(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
@@ -324,6 +313,16 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return tags
 
     # ---- what subclasses use -------------------------------------------------------------
+
+    def _second_score(self, X: Any) -> Floats:
+        """Score (n_samples,) of the second of two classes."""
+        if hasattr(self, "boundary_scores"):
+            return np.asarray(self.boundary_scores(X).mean(axis=1))
+        if hasattr(self, "predict_proba"):
+            below, above = np.log(np.maximum(self.predict_proba(X), LEAST_PROBABILITY)).T
+            return np.asarray(above - below)
+        found = self.judge(X)
+        return np.where(found.forced == 1, found.sureness, -found.sureness)
 
     @property
     def _rejects(self) -> bool:

@@ -20,44 +20,22 @@ SHARES = ("accepted", "overall")
 
 
 class RiskCoverageCurve(NamedTuple):
-    """Risk for each coverage, from :func:`risk_coverage_curve`; all of shape (n_thresholds + 1,).
+    """Risk for each coverage, and the lowest sureness that is accepted, from ``inf`` down."""
 
-    Parameters
-    ----------
-    coverage : ndarray
-        Fraction of the points that are accepted, from 0 to 1.
-    risk : ndarray
-        Wrong decisions, as a fraction of the accepted points or of all points.
-    threshold : ndarray
-        Lowest sureness that is accepted, from ``inf`` down.
-    """
-
-    coverage: Floats
-    risk: Floats
-    threshold: Floats
+    coverage: Floats  # (n_thresholds + 1,) fraction of the points that are accepted
+    risk: Floats  # (n_thresholds + 1,)
+    threshold: Floats  # (n_thresholds + 1,)
 
     def _repr_html_(self) -> str:
         return table_html("Risk and coverage", self._asdict(), shares=("coverage", "risk"))
 
 
 class AccuracyRejectCurve(NamedTuple):
-    """Accuracy for each rejection rate, from :func:`accuracy_reject_curve`.
+    """Accuracy for each rejection rate, and the lowest sureness that is accepted, up to ``inf``."""
 
-    All are of shape (n_thresholds + 1,).
-
-    Parameters
-    ----------
-    rejection_rate : ndarray
-        Fraction of the points that are rejected, from 0 to 1.
-    accuracy : ndarray
-        Accuracy on the accepted points, or on all points if rejections count as right.
-    threshold : ndarray
-        Lowest sureness that is accepted, up to ``inf``.
-    """
-
-    rejection_rate: Floats
-    accuracy: Floats
-    threshold: Floats
+    rejection_rate: Floats  # (n_thresholds + 1,)
+    accuracy: Floats  # (n_thresholds + 1,)
+    threshold: Floats  # (n_thresholds + 1,)
 
     def _repr_html_(self) -> str:
         shares = "rejection_rate", "accuracy"

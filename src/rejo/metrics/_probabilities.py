@@ -147,8 +147,6 @@ def reliability_table(
     >>> table = reliability_table(y_true, p, classes=["good", "bad"], label="bad")
     >>> table.n_points, table.predicted, table.observed
     (array([10., 10.]), array([0.2, 0.8]), array([0.1, 1. ]))
-    >>> round(table.error, 3)
-    0.15
     """
     k, p, order = _checked(y_true, p, classes)
     choice("bins", bins, ("quantile", "width"))

@@ -19,13 +19,7 @@ T = TypeVar("T")
 
 @storable
 class Interval(NamedTuple, Generic[T]):
-    """An estimate, and the limits of its confidence interval.
-
-    Parameters
-    ----------
-    estimate, low, high : float or ndarray
-        The estimate, and the limits.
-    """
+    """An estimate, and the limits of its confidence interval."""
 
     estimate: T
     low: T
@@ -37,15 +31,7 @@ class Interval(NamedTuple, Generic[T]):
 
 
 class RateIntervals(NamedTuple):
-    """Wilson intervals of three rates.
-
-    Parameters
-    ----------
-    rejection_rate, error_rate : Interval
-        Of the fractions of all points that are rejected, and that are decided wrongly.
-    accepted_accuracy : Interval
-        Of the accuracy on the accepted points.
-    """
+    """Wilson intervals of three rates."""
 
     rejection_rate: Interval[float]
     error_rate: Interval[float]

@@ -238,6 +238,8 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
     first, last = _end(schema, 0), _end(schema, -1)
     classes = [_label(value) for value in schema.value(last["classes_"])]
     n_features = first.get("n_features_in_")
+    held = [schema.attributes(node).get("n_features_in_") for node in schema.nodes()]
+    widths = [schema.value(node) for node in held if node is not None]
     return ModelFile(
         path=path,
         size=size,
@@ -247,15 +249,8 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
         classes=classes,
         reject_label=_label(schema.value(last["reject_label_"])),
         n_features=None if n_features is None else schema.value(n_features),
-        most_columns=max(_most_columns(schema), len(classes)),
+        most_columns=max([len(classes), *(n for n in widths if type(n) is int)]),
     )
-
-
-def _most_columns(schema: Schema) -> int:
-    """The largest number of features of a part."""
-    held = [schema.attributes(node).get("n_features_in_") for node in schema.nodes()]
-    counts = [schema.value(node) for node in held if node is not None]
-    return max((n for n in counts if type(n) is int), default=1)
 
 
 def _label(value: Any) -> Any:

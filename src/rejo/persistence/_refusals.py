@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rejo._errors import RejoError, Setting, Text, safe
+from rejo._errors import RejoError, Setting, Text
 from rejo._io import printable
 from rejo._state import StateError
 
@@ -104,4 +104,4 @@ def first_line(error: Exception) -> str:
 
 
 def _sentence(text: str) -> str:
-    return Text(safe(text), "" if text.endswith(".") else ".")
+    return Text(Text(text).cleaned(printable), "" if text.endswith(".") else ".")

@@ -39,7 +39,7 @@ from rejo._state import (
 )
 
 MOST_FEATURES = 1 << 22  # where no array of a model has a number for each feature
-LEAST = 5e-324  # the smallest number above zero
+LEAST = 1e-50  # of a scale: numbers up to LARGEST divided by it have squares that do not overflow
 SINGLE = np.finfo(np.float32)
 
 FEATURES = {"n_features_in_": count(1, MOST_FEATURES), "feature_names_in_": optional(names())}
@@ -78,10 +78,6 @@ def features_of(part: Any) -> int | None:
     """Return how many columns a fitted part takes; ``None`` if it does not say."""
     n = getattr(part, "n_features_in_", None)
     return None if n is None else int(n)
-
-
-def is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value
 
 
 def one_or_each(part: Any) -> dict[str, int]:
@@ -158,7 +154,8 @@ IMPUTER = {
 def check_imputer(imputer: Any) -> None:
     """It fills NaN by numbers."""
     require(not np.isnan(imputer.statistics_).all(), imputer, "no column had values")
-    require(is_nan(imputer.missing_values), imputer, "missing_values is not NaN")
+    gap = imputer.missing_values
+    require(isinstance(gap, float) and gap != gap, imputer, "missing_values is not NaN")
     require(not imputer.add_indicator, imputer, "it has an indicator. Use add_indicator=False")
     require_number(imputer, "fill_value", -LARGEST, LARGEST, also=(None,))
 
@@ -218,12 +215,8 @@ def restore_nystroem(step: Any) -> None:
 # ---- splits of the data, in parameters ----------------------------------------------------------
 
 
-def _is_seed(value: Any, sizes: Any) -> bool:
-    return value is None or (type(value) is int and 0 <= value < 1 << 32)
-
-
 FOLDS = {
     "n_splits": count(2, 1 << 20),
     "shuffle": flag(),
-    "random_state": Must("a whole number or none", _is_seed),
+    "random_state": maybe(count(0, (1 << 32) - 1)),
 }

@@ -59,9 +59,9 @@ def price_matrix(
 
         A price may be a formula of columns, such as ``error:default=0.6*amount+50``, with
         ``+ - *``, ``min``, ``max`` and parentheses; a name with blanks is in double quotes.
-        The more special entry counts.  A dict may also be nested, or have pairs as keys.  A path
-        or a DataFrame is a table with a row for each true class and a column for each decision and
-        for ``review``; the last column of an array is the review.
+        The more special entry counts.  A dict may also be nested, or have pairs as keys.  A path,
+        a DataFrame or an array is a table with a row for each true class and a column for each
+        decision and, last, for ``review``.
     classes : sequence of labels
         All classes, in the order of the rows and columns of the result.
     ordered : bool, default=True

@@ -16,18 +16,15 @@ SLACK = 1e-7  # share by which the linear program may be off
 def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floats:
     """Return the price of a review up to which a review pays for some case.
 
-    It is the value of a game: the largest ``f >= 0`` with ``min_d p @ L[:, d] >= f * p @ r`` for
-    some posterior ``p``, times the review prices ``r``.  With ``q = p / (p @ r)`` that is the
-    linear program ``max f`` so that ``q @ L >= f``, ``q @ r = 1``, ``q >= 0``.  If an error costs
-    1, it is ``1 - 1 / K``.
+    It is the value of a game, by a linear program: the largest ``f`` with ``min_d p @ L[:, d] >=
+    f * p @ r`` for some posterior ``p``, times the review prices ``r``.
 
     Parameters
     ----------
     prices : ndarray of shape (n_classes, n_classes + 1)
         From :func:`price_matrix`.
     mistakes : ndarray of shape (n_classes,), default=None
-        What the reviewers' mistakes add to the price of a review, which is in ``prices`` without
-        them.
+        What reviewers' mistakes add to the price of a review, which ``prices`` have without them.
 
     Returns
     -------
@@ -37,9 +34,6 @@ def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floa
 
     Examples
     --------
-    Of two classes, a guess is wrong in half of the cases at most.  A review pays up to half the
-    price of an error:
-
     >>> from rejo.prices import highest_review_price, price_matrix
     >>> prices = price_matrix({"error": 5000, "review": 40}, ["default", "repaid"])
     >>> highest_review_price(prices).round(6)

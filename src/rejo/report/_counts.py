@@ -182,7 +182,7 @@ def _errors(
         wrong = (point.decision >= 0) & (point.decision != y)
         return _cells(y[wrong], layout.price_column(point.decision, y)[wrong], layout)
     found = error_numbers(replace(point, y=y), n_classes, size, likely=likely)
-    numbers = found.number * len(y) / size
+    numbers = found.estimate * len(y) / size
     kinds = zip(*(part.tolist() for part in np.nonzero(numbers > LEAST_NUMBER)), strict=True)
     return tuple(part for k, c in kinds for part in (k, c, float(f"{numbers[k, c]:.8g}")))
 

@@ -123,7 +123,7 @@ def make_report(
     prices : (float, float) or array-like of shape (n_classes, n_classes + 1), default=None
         Prices of an error and of a review, or of each decision and, last, of a review for each
         true class, as by :func:`~rejo.prices.price_matrix`; by default 1 and the reject cost of the
-        chosen point.  What a review is worth in the ``outcomes`` is in their unit.
+        chosen point, in four digits.  What a review is worth in ``outcomes`` is in their unit.
     by : dict of {column: array of shape (n_samples,)}, default=None
         Columns, such as the region, whose values are reported on separately.
     choice : Choice, default=None

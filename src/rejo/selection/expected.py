@@ -167,30 +167,19 @@ class MeanCosts(NamedTuple):
         _check_intervals(self, (self.chosen, self.decide_all), np.isfinite)
 
 
-class ErrorNumbers(NamedTuple):
-    """How many errors of each kind (true class, decided) to expect, in units of cases."""
-
-    number: Floats  # (K, K)
-    low: Floats  # (K, K) limits of an interval
-    high: Floats  # (K, K)
-    size: float  # number of cases that these are out of
-
-
 def error_numbers(
     cases: OutOfFold, n_classes: int, size: float | None = None, confidence: float = 0.95,
     likely: Floats | None = None,
-) -> ErrorNumbers:  # fmt: skip
-    """Estimate the errors of each kind at the cut of these cases, also those that were not seen.
+) -> Interval[Floats]:  # fmt: skip
+    """Estimate how many of ``size`` cases are errors of each kind (K, K), true class and decided.
 
     An error that costs a hundred reviews may not happen once among the cases at hand.  So the
     number of errors of each kind has a prior, what calibrated posteriors expect: it is a gamma
     distribution, at the expected number where errors are few, at the counted one where they are
-    many.  ``size`` is the number of independent cases, and ``likely`` (n, K) what
-    :func:`likely_classes` gives, if that is known.
+    many.  ``likely`` (n, K) is what :func:`likely_classes` gives, if that is known.
     """
     decision, y, K = np.asarray(cases.decision, dtype=np.intp), cases.y, n_classes
-    w = _weights(cases)
-    size = independent_cases(len(y), cases.weight) if size is None else size
+    w, size = _weights(cases), _size(cases, size)
     q = likely_classes(cases, size) if likely is None else likely
     raw = q if cases.p is None else cases.p
     decided = decision[:, None] == np.arange(K)  # (n, K)
@@ -215,7 +204,7 @@ def error_numbers(
     low, high = number - np.hypot(low - number, learns), number + np.hypot(high - number, learns)
     for part in (number, low, high):
         np.fill_diagonal(part, 0.0)
-    return ErrorNumbers(number, low, high, size)
+    return Interval(number, low, high)
 
 
 def outcome_shares(cases: OutOfFold, n_classes: int, size: float | None = None) -> Floats:
@@ -227,10 +216,11 @@ def outcome_shares(cases: OutOfFold, n_classes: int, size: float | None = None) 
     outcome = np.where(cases.decision < 0, K, cases.decision).astype(np.intp)
     counts = np.bincount(cases.y * (K + 1) + outcome, weights=w, minlength=K * (K + 1))
     shares = counts.reshape(K, K + 1).astype(np.float64)
+    size = _size(cases, size)
     errors = error_numbers(cases, K, size)
     off = ~np.eye(K, K + 1, dtype=bool)
     off[:, -1] = False
-    shares[off] = (errors.number / errors.size)[~np.eye(K, dtype=bool)]
+    shares[off] = (errors.estimate / size)[~np.eye(K, dtype=bool)]
     return shares
 
 
@@ -249,18 +239,19 @@ def mean_cost(
     The limits of all kinds of errors, and of what reviews cost, are combined by their squares
     (MOVER; Zou and Donner 2008).
     """
+    size = _size(cases, size)
     errors = error_numbers(cases, len(prices), size, confidence)
     w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
     right = (decision < 0) | (decision == cases.y)
     paid = np.where(right, prices[cases.y, decision], 0.0)
     mean = float(w @ paid)
-    one = np.abs(prices[:, -1]).max() / errors.size  # one case more, or less, that is reviewed
-    spread = (1 + _refit(cases)) * (w @ (paid - mean) ** 2 / errors.size + one**2)
+    one = np.abs(prices[:, -1]).max() / size  # one case more, or less, that is reviewed
+    spread = (1 + _refit(cases)) * (w @ (paid - mean) ** 2 / size + one**2)
     spread *= norm.ppf(0.5 + confidence / 2) ** 2
-    price = prices[:, :-1] / errors.size
-    mean += float((price * errors.number).sum())
+    price = prices[:, :-1] / size
+    mean += float((price * errors.estimate).sum())
     below, above = (
-        float(np.sqrt(spread + ((price * (end - errors.number)) ** 2).sum()))
+        float(np.sqrt(spread + ((price * (end - errors.estimate)) ** 2).sum()))
         for end in (errors.low, errors.high)
     )
     return Interval(mean, max(mean - below, float(prices.min())), mean + above)
@@ -290,6 +281,11 @@ def _weights(cases: OutOfFold) -> Floats:
     return np.full(n, 1.0 / n) if cases.weight is None else cases.weight / cases.weight.sum()
 
 
+def _size(cases: OutOfFold, size: float | None) -> float:
+    """Number of independent cases, unless it is known."""
+    return independent_cases(len(cases.y), cases.weight) if size is None else size
+
+
 def _refit(cases: OutOfFold) -> float:
     """Variance of a model on all cases, beside that of these; none if one model decided them."""
     n_folds = 1 if cases.fold is None else int(cases.fold.max()) + 1
@@ -305,7 +301,7 @@ def likely_classes(cases: OutOfFold, size: float | None = None) -> Floats:
     if cases.p is not None:
         temperature = learn_temperature(cases.p, y, w * len(w))
         return tempered(cases.p, max(1.0, temperature))  # never surer than it says
-    size = independent_cases(len(y), cases.weight) if size is None else size
+    size = _size(cases, size)
     K = int(max(y.max(), cases.forced.max())) + 1 if cases.classes is None else len(cases.classes)
     share = np.bincount(y, weights=w, minlength=K)
     q = np.zeros((len(w), K))

@@ -318,17 +318,10 @@ class GroupPolicy(NamedTuple):
     """The groups that a model knows, and how it treats them.
 
     Cases of a group that it does not know are reviewed: nothing is promised for them.
-
-    Parameters
-    ----------
-    names : list of str
-        All groups in training.
-    reviewed : list of str
-        Groups whose every case is reviewed: nothing can be promised for them.
     """
 
-    names: list[str]
-    reviewed: list[str]
+    names: list[str]  # all groups in training
+    reviewed: list[str]  # those whose every case is reviewed
 
     @property
     def needed(self) -> bool:

@@ -56,6 +56,7 @@ from rejo.selection.out_of_fold import (
     in_order,
     judge_fold,
     of_posteriors,
+    rounds_of,
 )
 
 REJECT_COSTS = (0.08, 0.24, 0.4)  # at which models are compared if there are no prices
@@ -66,6 +67,9 @@ LOST = 1.25  # out of the race with a log loss above this times the lowest
 CALIBRATED = 1.005  # log loss up to this times that after calibration: a model stays as it is
 PRIOR = 50.0  # cases that equal weights in a blend count for
 LEAST_WEIGHT = 0.03  # in a blend; others are left out
+GROWTH = 0.75  # power of the number of cases by which a fit takes longer: 0.2 to 1.5 seen
+SETTLING = 1.0  # seconds after the last fit, for the operating point and the file: 0.6 to 1.4 seen
+SOON = 3.0  # seconds; that less than this is left is not said: the estimate is not that good
 BEYOND = 2.0  # standard errors; on 22 tables, models better by one cost more than the blend
 
 
@@ -245,7 +249,7 @@ def _entries(
     try:
         find(named, K, ordered)
     except ValueError as error:
-        raise NotSuited(str(error)) from None
+        raise NotSuited(str(error), parameter="estimator") from None
     # What a review costs where an error costs 1; None if errors or reviews differ in price.
     relative = [reject_cost_of(L) for L in prices]
     trainable = all(cost is not None and cost <= 0.5 for cost in relative)
@@ -265,7 +269,7 @@ def _entries(
             methods.append(method)
     if not methods:
         name, why = next(iter(left_out.items()), ("auto", "finds no model for these classes"))
-        raise NotSuited(f"{name!r} {why}.")
+        raise NotSuited(f"{name!r} {why}.", parameter="estimator")
     return methods, left_out
 
 
@@ -375,12 +379,16 @@ class Runner:
     @property
     def n_fits(self) -> int:
         """Number of fits in a fold; those that differ in the number of trees share one."""
-        shared = "max_iter" if hasattr(self.model, "staged_predict_proba") else ""
+        staged = hasattr(self.model, "staged_predict_proba")
+        shared = rounds_of(self.model) if staged else ""
         return len(alike(self.points, shared))
 
     def seconds(self, n: int) -> float:
         """Time that a fit on ``n`` cases may take, from those on fewer cases."""
-        before, last = [(0, 0.0), *self.times.items()][-2:]
+        (first, time), *others = self.times.items()
+        if not others:
+            return time * max(1.0, n / first) ** GROWTH
+        before, last = [(first, time), *others][-2:]
         slope = max(last[1] - before[1], 0.0) / max(last[0] - before[0], 1)
         return last[1] + slope * max(n - last[0], 0)
 
@@ -406,6 +414,7 @@ class Race:
     random_state: int | None
     n_jobs: int | None
     tell: Callable[[str], None]
+    ahead: list[int] = field(default_factory=list)  # cases of the legs to come, before the last
     _encoded: tuple[Indices, list[Fold]] | None = None  # of the last leg
 
     def run(self, runners: list[Runner]) -> tuple[list[Runner], dict[str, str]]:
@@ -414,12 +423,14 @@ class Race:
         sizes = [m for m in LEGS if m <= 0.7 * n]
         if len(runners) > 1 or len(runners[0].points) > 1:
             sizes = sizes or [n]
+        self.ahead = sizes.copy()
         for m in sizes:
             rows = np.arange(n) if m == n else draw_rows(self.k, m, self.random_state)
             kinds = "1 kind" if len(runners) == 1 else f"{len(runners)} kinds"
             self.tell(
                 f"Comparing {kinds} of model on {len(rows):,} of {n:,} cases{self._left(runners)}."
             )
+            self.ahead.pop(0)
             self.leg(runners, rows, LEG_FOLDS)
             runners = self._still_in(runners, left_out)
         names = ", ".join(runner.name for runner in runners)
@@ -501,14 +512,14 @@ class Race:
         return kept
 
     def _left(self, runners: list[Runner], rest: float = 0.0) -> str:
-        """Say how long the rest, the last leg and the final fit may take; at first nothing."""
+        """Say how long the rest, the legs ahead and the final fit may take; at first nothing."""
         n, jobs = len(self.k), max(1, self.n_jobs or 1)
         if not runners[0].times:
             return ""
         some = [runner for runner in runners if runner.by_posteriors] or runners
-        last = sum(runner.seconds(n) for runner in some)
-        total = rest + last * (len(self.folds) / jobs + 1)
-        return f"; about {clock(total)} left"
+        fits = [(n, len(self.folds) / jobs + 1), *((m, LEG_FOLDS / jobs) for m in self.ahead)]
+        total = rest + SETTLING + sum(f * runner.seconds(m) for m, f in fits for runner in some)
+        return f"; about {clock(total)} left" if total >= SOON else ""
 
 
 def _run_cell(

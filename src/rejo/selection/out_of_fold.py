@@ -526,7 +526,7 @@ def _along(model: Any, values: Sequence[Any], fold: Fold) -> Iterator[tuple[Any,
         for fit in candidate(model).fit_path(X, y, Cs=values):
             yield fit.classes_, fit.predict_proba(fold.X_test)
         return
-    model = candidate(model, {_rounds_of(model): max(values)}).fit(X, y)
+    model = candidate(model, {rounds_of(model): max(values)}).fit(X, y)
     stages, p = {}, np.empty(0)
     for n_trees, p in enumerate(model.staged_predict_proba(fold.X_test), start=1):
         if n_trees in values:
@@ -551,11 +551,11 @@ def _shared_parameter(estimator: Any) -> str:
     source = _source(model)
     before += "estimator__" if source is not model else ""
     if hasattr(source, "staged_predict_proba"):
-        return f"{before}{_rounds_of(source)}"
+        return f"{before}{rounds_of(source)}"
     return f"{before}C" if hasattr(source, "fit_path") else ""
 
 
-def _rounds_of(booster: Any) -> str:
+def rounds_of(booster: Any) -> str:
     """Name of its parameter for the number of rounds."""
     return "max_iter" if "max_iter" in booster.get_params(deep=False) else "n_estimators"
 

@@ -86,38 +86,17 @@ class Guarantee(NamedTuple):
     """With probability ``confidence`` over the data, the true rate is at most ``bound``.
 
     If there are several, all of them hold at once with this probability.
-
-    Parameters
-    ----------
-    rate : {"rejection_rate", "error_rate", "accepted_error_rate", "mean_cost"}
-        What is bounded.
-    bound : float
-        The upper bound.
-    target : float or None
-        The limit that was asked for; None if the bound says what was found.
-    confidence : float
-        Probability, at least, that the bound holds.
-    n_cases : int
-        Calibration cases that count: all, or the decided ones.
-    n_candidates : int
-        Number of candidates from which the model was chosen.
-    by : {"class", "decision", "group"}, default=None
-        If it is about some of the cases: what distinguishes them.
-    value : str, default=None
-        The class or group.
-    rests_on : str, default="random"
-        How calibration cases were chosen; :attr:`assumption` says what follows.
     """
 
-    rate: str
+    rate: str  # one of RATES
     bound: float
-    target: float | None
+    target: float | None  # what was asked for; None if the bound says what was found
     confidence: float
-    n_cases: int
-    n_candidates: int
-    by: str | None = None
-    value: str | None = None
-    rests_on: str = "random"
+    n_cases: int  # calibration cases that count: all, or the decided ones
+    n_candidates: int  # from which the model was chosen
+    by: str | None = None  # "class", "decision" or "group", if it is about some of the cases
+    value: str | None = None  # the class or group
+    rests_on: str = "random"  # how calibration cases were chosen
 
     @property
     def assumption(self) -> str:

@@ -8,8 +8,6 @@ import sys
 from importlib import import_module
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 NAMES = ("_embedded", "_svm", "_trees")
 
@@ -67,6 +65,9 @@ def rebuild() -> str:
 
 def _source(installed: Distribution) -> list[str]:
     """Words that name what was installed; PEP 610 says what was not from an index."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname  # imports the client of HTTP
+
     origin: dict[str, Any] = json.loads(installed.read_text("direct_url.json") or "{}")
     url = origin.get("url", "")
     if not url or url.endswith(".whl"):  # a wheel has no sources

@@ -242,16 +242,16 @@ class _LogisticDescent:
         self.gradient = np.empty(r + len(self.b))
         self.gradient[:r] = of_w = self.w - self._function(self.u.sum(axis=0))
         self.gradient[r:] = along = self.R @ self.b - self.u.sum(axis=1)
-        squared = self._inner(of_w, of_w, self.Z @ of_w if self.factor.is_gram else None)
+        squared = self._inner(of_w, of_w, self.Z @ of_w if self.factor.is_gram else of_w)
         # b_0 has no penalty: there, the excess of the best quadratic fit.
         shift = float(along.sum()) ** 2 / max(float(self.d.sum()), 1e-300)
         self.gap = 0.5 * (squared + self.h**2 * float(along[1:] @ along[1:]) + shift)
 
     def _function(self, B: Floats) -> Floats:
-        """Return ``sum_i B_i k(x_i, .)`` as weights (r, ...) like ``w``."""
+        """Return ``sum_i B_i k(x_i, .)`` as weights (r,) like ``w``."""
         return B if self.factor.is_gram else self.Z.T @ B
 
-    def _inner(self, v: Floats, w: Floats, at_points: Floats | None) -> float:
+    def _inner(self, v: Floats, w: Floats, at_points: Floats) -> float:
         """Inner product of two functions by their weights; ``at_points``: values of the second."""
         return float(v @ (at_points if self.factor.is_gram else w))
 

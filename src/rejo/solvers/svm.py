@@ -43,7 +43,7 @@ SINGLE_RANGE = 1e5  # ... if the duals and kernel values are not larger than thi
 TIGHTEST = 1e-13  # a violation below this is rounding
 FINEST = 1e-13  # so is a residual of a factor
 FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
-GRAM_UP_TO = 3000  # dense points; above, blocks win
+GRAM_UP_TO = 600  # dense points, times the root of operations for a kernel value / replicas
 LARGEST_RANK = 1000
 BLOCK = 4096  # rows centred at a time
 UNLIMITED = 2**62  # iterations or bytes: what the compiled engines can count
@@ -155,7 +155,7 @@ class Problem:
             if spent >= limit or (converged and gap <= tol) or not np.isfinite(primal):
                 break
             if engine == "factor" and self.kernel.name != "linear":
-                engine = self._better_factor(len(labels), single)
+                engine = self._better_factor(labels.shape, single)
             elif converged and eps > TIGHTEST:
                 eps *= 0.1
                 single = single and eps >= 0.1 * SINGLE_TOL
@@ -181,11 +181,16 @@ class Problem:
         if self._low_rank(n, Q, largest, tol):
             return "factor", False
         single = tol >= SINGLE_TOL and largest <= SINGLE_RANGE and self.kernel.name != "linear"
-        return self._exact(n, single), single
+        return self._exact(n, Q, single), single
 
-    def _exact(self, n: int, single: bool) -> str:
+    def _exact(self, n: int, Q: int, single: bool) -> str:
+        """Pairs on the whole Gram matrix, or on blocks, by what 400 to 3,000 points have taken.
+
+        Blocks compute kernel values several times, but do not read all replicas for each pair.
+        """
         fits = n * (n + 32) * (4 if single else 8) <= self.cache_bytes
-        fits = fits and (n <= GRAM_UP_TO or issparse(self.X))
+        most = GRAM_UP_TO * max(1.0, (self.X.shape[1] + 8) / Q) ** 0.5
+        fits = fits and (n <= most or issparse(self.X))
         return "gram" if fits or self.kernel.name == "precomputed" else "blocks"
 
     def _low_rank(self, n: int, Q: int, largest: float, tol: float) -> bool:
@@ -205,13 +210,13 @@ class Problem:
         self._factor = eps, most > 0 and bool(self._core.factorise(eps, most))
         return self._factor[1]
 
-    def _better_factor(self, n: int, single: bool) -> str:
+    def _better_factor(self, shape: tuple[int, int], single: bool) -> str:
         """Next engine where a factor left out too much after all."""
         if self._factor is not None and self._factor[0] > FINEST:
             finer = max(1e-2 * self._factor[0], FINEST)
             if self._factorise(finer, LARGEST_RANK):
                 return "factor"
-        return self._exact(n, single)
+        return self._exact(*shape, single)
 
     def _run(self, engine: str, single: bool, *problem: Any) -> Any:
         if engine == "factor":

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,17 +15,16 @@ from rejo.tables.doubts import check_table
 from rejo.tables.errors import (
     PIECE,
     as_list,
-    check_columns,
     check_unpacked,
     import_pandas,
     import_pyarrow,
 )
 from rejo.tables.numbers import (
     OTHER,
+    NumberCounts,
     decimal_of,
     is_factor,
     plain_numbers,
-    shown_mark,
     unclear_words,
 )
 from rejo.tables.pieces import RowGroup
@@ -36,7 +36,6 @@ from rejo.tables.values import (
     Unclear,
     Unread,
     Words,
-    are_strings,
     bare,
     column_of,
     distinct,
@@ -63,17 +62,7 @@ def read_chunks(
     text: Iterable[str] = (),
     optional: Iterable[str] = (),
     rows: int = 100_000,
-    sep: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    missing: Iterable[str] = (),
-    thousands: str | None = None,
-    words: Iterable[str] = (),
-    exact: bool = False,
-    sheet: str | None = None,
-    query: str | None = None,
-    header: bool | int = True,
-    rename: Mapping[str, str] | None = None,
+    **reading: Any,
 ) -> Iterator[Any]:
     r"""Read the columns that a fitted encoder needs, in chunks; memory use does not grow.
 
@@ -92,16 +81,10 @@ def read_chunks(
         Columns of ``text`` that the file may lack.
     rows : int, default=100_000
         Maximum number of rows in a chunk.
-    sep, decimal, encoding, thousands
-        As for :func:`read_table`; this file need not be written like the training table.
-    missing : iterable of str, default=()
-        As for :func:`read_table`, besides those of training.
-    words : iterable of str, default=()
-        Of no effect, as the kinds of the columns are known: the same options then suit training
-        and prediction.
-    exact, sheet, query, header, rename
-        As for :func:`read_table`. The header is the first row that has the names of all columns
-        that are needed, unless ``header`` says otherwise.
+    **reading : dict
+        Other options of :func:`read_table`; this file need not be written like the training table.
+        ``missing`` adds to that of training, ``words`` has no effect, and the header is the first
+        row that has the names of all columns that are needed, unless ``header`` says otherwise.
 
     Yields
     ------
@@ -143,22 +126,18 @@ def read_chunks(
         raise ValueError(f"rows must be a positive integer, got {rows!r}")
     kept, may_lack = as_list(text), set(as_list(optional))
     told = getattr(encoder, "reading_", {})  # a model may come without an encoder
-    mark = decimal_of(decimal, thousands, name_of(path))
-    if mark is None:
-        mark = decimal_of(told.get("decimal"), told.get("thousands"), name_of(path))
-    typist = _Typist(encoder, mark, Gaps.of([*as_list(missing), *told.get("missing", ())]),
-                     exact or told.get("exact", False))  # fmt: skip
-    need = [*typist.needed(), *(name for name in kept if name not in may_lack)]
-    if header is True and told.get("header", True) is False:
-        header = False
-    renamed = dict(told.get("rename", {})) | dict(rename or {})
-    with open_source(
-        path, sep=sep, encoding=encoding, sheet=sheet, query=query, header=header, rename=renamed,
-        needed=need,
-    ) as source:  # fmt: skip
-        there = [name for name in kept if name in source.names]
-        check_columns(source.name, need, [name for name in source.names if name])
-        yield from typist.frames(source, there, rows)
+    reading.pop("words", None)
+    mark = decimal_of(reading.pop("decimal", None), reading.pop("thousands", None), name_of(path))
+    mark = mark or decimal_of(told.get("decimal"), told.get("thousands"), name_of(path))
+    missing = [*as_list(reading.pop("missing", ())), *told.get("missing", ())]
+    exact = reading.pop("exact", False) or told.get("exact", False)
+    typist = _Typist(encoder, mark, Gaps.of(missing), exact)
+    if reading.get("header", True) is True and told.get("header", True) is False:
+        reading["header"] = False
+    renamed = {**told.get("rename", {}), **(reading.pop("rename", None) or {})}
+    need = [*typist.kinds, *(name for name in kept if name not in may_lack)]
+    with open_source(path, rename=renamed, needed=need, **reading) as source:
+        yield from typist.frames(source, [name for name in kept if name in source.names], rows)
 
 
 def watch_files(
@@ -191,79 +170,64 @@ class _Typist:
             for name, kind in encoder.kinds_.items()
         }
         self.spelled = {
-            name: {} if exact else spellings_known(known["categories"])
+            name: spellings_known(known["categories"])
             for name, known in learnt.items()
-            if "categories" in known
+            if "categories" in known and not exact
         }
         # Medians of training, which show that 2.100 may be two thousand.
         self.usual = {name: known["fill"] for name, known in learnt.items() if "fill" in known}
         self.clear: set[str] = set()  # columns whose decimal mark shows
-        self.is_new = True
-
-    def needed(self) -> list[str]:
-        return list(self.kinds)
 
     def frames(self, source: Source, text: list[str], rows: int) -> Iterator[Any]:
         both = [name for name in text if name in self.kinds]
         self.kinds = {**dict.fromkeys([*self.kinds, *text], "text"), **self.kinds}
         exact = [name for name, kind in self.kinds.items() if kind in ("text", "category")]
         done = size = 0
-        nothing = {name: import_pyarrow().array([], "string") for name in self.kinds}
-        for piece in _at_least(source.pieces(list(self.kinds), exact, rows), Piece(0, nothing)):
-            if self.is_new and piece.n_rows:
-                self.is_new = False
-                self._settle(piece.columns)
-            columns = {name: self._column(name, piece.columns[name]) for name in self.kinds}
+        pieces = source.pieces(list(self.kinds), exact, rows)
+        empty = {name: import_pyarrow().array([], "string") for name in self.kinds}
+        first = next(pieces, Piece(0, empty))
+        self._settle(first.columns)
+        for n_rows, found, doubted in chain([first], pieces):
+            columns = {name: self._column(name, found[name]) for name in self.kinds}
             for name in both:
-                columns[AS_WRITTEN + name] = texts_in(piece.columns[name])
+                columns[AS_WRITTEN + name] = texts_in(found[name])
             frame = frame_of(columns, done)
-            sizes = np.full(piece.n_rows, CELL * len(self.kinds))
+            sizes = np.full(n_rows, CELL * len(self.kinds))
             if source.size is not None:  # what is packed may hold long words many times
                 for name in (name for name in text if self.kinds[name] == "text"):
-                    sizes += lengths_of(piece.columns[name])
+                    sizes += lengths_of(found[name])
                 check_unpacked(size := size + int(sizes.sum()), source.size, source.name)
-            doubts = {done + row: found for row, found in piece.doubts.items()}
+            doubts = {done + row: doubt for row, doubt in doubted.items()}
             for start, end in _within(sizes, rows):
                 part = frame.iloc[start:end]
                 if doubts:
                     part.attrs["doubts"] = doubts
                 yield part
-            done += piece.n_rows
+            done += n_rows
 
     # ---- how this table is written --------------------------------------------------------------
 
     def _settle(self, columns: Mapping[str, Any]) -> None:
         """Find the decimal marks of columns, and the order of day and month, in the first piece."""
-        marks: dict[str, str] = {}  # that cells show
-        for name, kind in self.kinds.items():
+        marks: dict[str, str | None] = {}
+        for name, how in self.written.items():
             array = columns[name]
-            if kind not in ("number", "date"):
-                continue
-            how = self.written[name]
-            plain = None
-            if kind == "number" and are_strings(array.type):
-                plain = plain_numbers(array, self.gaps)
-            if plain is not None and not plain.is_unclear:
-                marks |= {name: plain.mark} if plain.mark else {}
-                continue
-            column = column_of(array, self.gaps)
-            if not isinstance(column, Words):
-                continue
-            if kind == "date":
-                self.written[name] = {"format": order_of(column.words, how["format"])}
-            elif mark := shown_mark(column, how["decimal"]):
-                marks[name] = mark
-        self.clear = set(marks)
-        numbers = [name for name, kind in self.kinds.items() if kind == "number"]
-        expected = {name: self.written[name]["decimal"] for name in numbers}
-        if self.decimal:
-            expected = dict.fromkeys(expected, self.decimal)
-        elif marks and all(mark != expected[name] for name, mark in marks.items()):
-            # Written otherwise than the training table, also where no cell shows it.
-            expected = {name: OTHER[mark] for name, mark in expected.items()}
-        for name in numbers:
-            mark = marks.get(name) or expected[name]
-            self.written[name] = self.written[name] | {"decimal": mark}
+            plain = plain_numbers(array, self.gaps) if self.kinds[name] == "number" else None
+            if plain is not None:
+                marks[name] = plain[1]
+            elif how and isinstance(column := column_of(array, self.gaps), Words):
+                if self.kinds[name] == "number":
+                    marks[name] = NumberCounts(column).proof(how["decimal"])
+                else:
+                    how["format"] = order_of(column.words, how["format"])
+        shown = {name: mark for name, mark in marks.items() if mark}
+        self.clear = set(shown)
+        numbers = {name: how for name, how in self.written.items() if "decimal" in how}
+        # Written otherwise than the training table, also where no cell shows it.
+        swap = bool(shown) and all(mark != numbers[name]["decimal"] for name, mark in shown.items())
+        for name, how in numbers.items():
+            usual = OTHER[how["decimal"]] if swap else how["decimal"]
+            how["decimal"] = shown.get(name) or self.decimal or usual
 
     def _column(self, name: str, array: Any) -> Any:
         kind, how = self.kinds[name], self.written.get(name, {})
@@ -277,14 +241,13 @@ class _Typist:
         column: Any = None
         unclear: Collection[str] = ()
         usual: Any = None if self.decimal else self.usual.get(name)
-        if kind == "number":
-            clear = usual is None or name in self.clear
-            if are_strings(array.type) and not (how["unit"] and is_factor(how["unit"])):
-                plain = plain_numbers(array, self.gaps, how["decimal"], look=not clear)
-                column = None if plain is None or plain.is_unclear else plain.values
+        look = kind == "number" and usual is not None and name not in self.clear
+        if kind == "number" and not is_factor(how["unit"]):
+            plain = plain_numbers(array, self.gaps, how["decimal"], look=look)
+            column = None if plain is None else plain[0]
         if column is None:
             column = column_of(array, self.gaps)
-            if kind == "number" and not clear and isinstance(column, Words):
+            if look and isinstance(column, Words):
                 unclear = unclear_words(column, how["decimal"], usual)
         values, unread, words, _ = read_column(column, kind, how, unclear)
         if kind == "date":
@@ -306,15 +269,6 @@ def _shares(column: Column, usual: float | None) -> Indices:
     rows = np.flatnonzero(~np.isnan(column))
     near = usual is not None and 10 * float(np.median(np.abs(column[rows]))) < abs(usual)
     return rows if len(rows) and near else NOWHERE
-
-
-def _at_least(pieces: Iterable[Piece], nothing: Piece) -> Iterator[Piece]:
-    empty = True
-    for piece in pieces:
-        yield piece
-        empty = False
-    if empty:
-        yield nothing
 
 
 def _within(sizes: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:

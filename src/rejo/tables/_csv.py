@@ -17,17 +17,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from threading import RLock
-from typing import Any, BinaryIO, NamedTuple, cast
-
-import numpy as np
+from typing import Any, BinaryIO, cast
 
 from rejo._errors import Setting, Text
 from rejo.tables.errors import (
     HEADER,
     ROW,
     TableError,
-    check_count,
-    check_different,
     check_unpacked,
     import_pyarrow,
     long_field,
@@ -35,9 +31,18 @@ from rejo.tables.errors import (
     shown,
     too_large,
 )
-from rejo.tables.sources import LOOK, How, Piece, Source, Wanted, name_of
+from rejo.tables.sources import (
+    LOOK,
+    How,
+    Piece,
+    Source,
+    header_names,
+    header_row,
+    name_of,
+)
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
+UNKNOWN = 1 << 60  # bytes of a pipe, of which little is in memory at a time
 BLOCK = 1 << 22  # bytes that pyarrow parses at a time: a longer row is refused
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "\\s+": " "}  # as a shell or pandas writes them
@@ -49,22 +54,22 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# First bytes of files that are often taken for tables: what they are, and what to do.
+# How files begin that are often taken for tables: what they are, and what to do.
 OTHER_FILES = (
-    (b"\xd0\xcf\x11\xe0", "an old Excel file", "Give it the ending .xls."),
-    (b"PAR1", "a Parquet file", "Give it the ending .parquet."),
-    (b"%PDF", "a PDF file", "Save the table as CSV."),
-    (b"<!DOCTYPE", "a web page", SAVE_AS_CSV),
-    (b"<!doctype", "a web page", SAVE_AS_CSV),
-    (b"<html", "a web page", SAVE_AS_CSV),
-    (b"<table", "a web page", SAVE_AS_CSV),
-    (b"<?xml", "an XML file", SAVE_AS_CSV),
-    (b"\x1f\x8b", "still compressed with gzip", UNPACK),
-    (b"BZh", "compressed with bzip2", UNPACK),
-    (b"\xfd7zXZ", "compressed with xz", UNPACK),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
-    (b"7z\xbc\xaf", "a 7z archive", UNPACK),
-    (b"SQLite format 3\0", "an SQLite database", "Name it as sqlite:///FILE."),
+    (rb"PK\x03\x04.*opendocument\.spreadsheet", "a LibreOffice file", "Give it the ending .ods."),
+    (rb"PK\x03\x04.*(\[Content_Types\]\.xml|xl/)", "an Excel file", "Give it the ending .xlsx."),
+    (rb"PK\x03\x04", "a zip archive", UNPACK),
+    (rb"\xd0\xcf\x11\xe0", "an old Excel file", "Give it the ending .xls."),
+    (rb"PAR1", "a Parquet file", "Give it the ending .parquet."),
+    (rb"%PDF", "a PDF file", "Save the table as CSV."),
+    (rb"<(!DOCTYPE|!doctype|html|table)", "a web page", SAVE_AS_CSV),
+    (rb"<\?xml", "an XML file", SAVE_AS_CSV),
+    (rb"\x1f\x8b", "still compressed with gzip", UNPACK),
+    (rb"BZh", "compressed with bzip2", UNPACK),
+    (rb"\xfd7zXZ", "compressed with xz", UNPACK),
+    (rb"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
+    (rb"7z\xbc\xaf", "a 7z archive", UNPACK),
+    (rb"SQLite format 3\0", "an SQLite database", "Name it as sqlite:///FILE."),
 )
 JSON = re.compile(rb'\s*(?:\[\s*)?\{\s*(?:"[^"]*"\s*:|\})')
 
@@ -82,30 +87,21 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     refuse_folder(path, name_of(path))
     with open(path, "rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        yield cast(BinaryIO, _Unpacked(raw, name_of(path))) if packed else raw
+        yield cast(BinaryIO, _Unpacked(raw, name_of(path)) if packed else raw)
 
 
-class _Unpacked:
+class _Unpacked(gzip.GzipFile):
     """The contents of a gzip file; refused where they become far larger than the file."""
 
     def __init__(self, raw: BinaryIO, name: str) -> None:
-        self._name, self._raw, self._packed, self._unpacked = name, raw, 0, 0
-        self._file = gzip.GzipFile(fileobj=cast(Any, self))
-        self._size = os.fstat(raw.fileno()).st_size  # 0 for a pipe
-        self._inner = False
+        super().__init__(fileobj=raw)
+        self._shown, self._unpacked = name, 0
+        self._size = os.fstat(raw.fileno()).st_size or UNKNOWN
 
-    def read(self, size: int = -1) -> bytes:
-        if self._inner:  # gzip reads the packed bytes
-            data = self._raw.read(size)
-            self._packed += len(data)
-            return data
-        self._inner = True
-        try:
-            data = self._file.read(size)
-        finally:
-            self._inner = False
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(size)
         self._unpacked += len(data)
-        check_unpacked(self._unpacked, max(self._packed, self._size), self._name, UNPACK)
+        check_unpacked(self._unpacked, self._size, self._shown, UNPACK)
         return data
 
 
@@ -118,7 +114,9 @@ class Utf8:
         self._between = False  # within the bytes of a character
         self._ahead = self._raw(HEAD)
         self.short = len(self._ahead) < HEAD  # the first read is the whole file
-        self._refuse_other_files(self._ahead)
+        for pattern, what, remedy in OTHER_FILES:
+            if re.match(pattern, self._ahead, re.DOTALL):
+                raise TableError(f"this is {what}", where=name, remedy=remedy)
         mark = next((found for bom, found in MARKS if self._ahead.startswith(bom)), None)
         self.encoding = mark or "utf-8" if encoding is None else encoding
         try:
@@ -209,17 +207,6 @@ class Utf8:
         line = self._lines + data.count(b"\n", 0, place) + 1
         return f"{self.name}, line {line}"
 
-    def _refuse_other_files(self, head: bytes) -> None:
-        found = next((other[1:] for other in OTHER_FILES if head.startswith(other[0])), None)
-        if head.startswith(b"PK\x03\x04"):
-            found = "a zip archive", UNPACK
-            if b"opendocument.spreadsheet" in head:
-                found = "a LibreOffice file", "Give it the ending .ods."
-            elif b"[Content_Types].xml" in head or b"xl/" in head:
-                found = "an Excel file", "Give it the ending .xlsx."
-        if found is not None:
-            raise TableError(f"this is {found[0]}", where=self.name, remedy=found[1])
-
 
 class _Stream:
     """Parts of a file, which pyarrow reads ahead, in a thread of its own."""
@@ -248,21 +235,12 @@ class _Stream:
 # ---- a file -------------------------------------------------------------------------------------
 
 
-class Ragged(NamedTuple):
-    """A row that does not have as many fields as there are columns."""
-
-    before: int  # other rows before it
-    fields: list[str]
-
-
 class CsvSource(Source):
     """A CSV file that is read once, from beginning to end."""
 
     format = "csv"
 
-    def __init__(
-        self, path: str | os.PathLike[str], reader: Utf8, sep: str | None, wanted: Wanted
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], reader: Utf8, how: How) -> None:
         self._path, self._reader, self.name = path, reader, reader.name
         self.encoding = reader.encoding
         head, whole = reader.read(HEAD), reader.short
@@ -274,12 +252,13 @@ class CsvSource(Source):
                 raise _long_header(reader.name)
             more = reader.read(HEAD)
             head, whole = head + more, not more
-        self._style = sniff(reader.name, head, sep, whole, wanted)
-        self.sep, self.names, self.skipped = self._style[:3]
+        found = sniff(reader.name, head, whole, how)
+        self.sep, self.names, self.skipped, self._n_above, has_blanks = found
         self._start = head
         # What pyarrow does not read as it is: any run of blanks, and blanks before a quote.
-        self._is_plain = self.sep != " " and not self._style.has_blanks
-        self._bad: list[Ragged] = []
+        self._is_plain = self.sep != " " and not has_blanks
+        # Rows with more or fewer fields than there are columns, and how many others precede them.
+        self._bad: list[tuple[int, list[str]]] = []
         self._n_bad, self._n_blank, self._is_closed = 0, 0, False
 
     def _pieces(
@@ -293,33 +272,21 @@ class CsvSource(Source):
             last = batch is None
             n_good = 0 if last else batch.num_rows
             arrays = empty if last else {n: batch.column(str(i)) for n, i in wanted.items()}
-            self._check_rows(arrays, done)
-            here = [bad for bad in self._bad if last or bad.before < good + n_good]
+            here = [bad for bad in self._bad if last or bad[0] < good + n_good]
             self._bad = self._bad[len(here) :]
             doubts = {
-                bad.before - good + i: ("ragged", str(len(bad.fields)))
-                for i, bad in enumerate(here)
-                if len(bad.fields) != width
+                before - good + i: ("ragged", str(len(fields)))
+                for i, (before, fields) in enumerate(here)
+                if len(fields) != width
             }
             n_rows = n_good + len(here)
             if here:
-                arrays = {n: self._with(here, a, wanted[n], good) for n, a in arrays.items()}
+                arrays = {n: _with(here, a, wanted[n], good) for n, a in arrays.items()}
             if doubts and (width == 1 or self._n_bad > max(MOST_RAGGED * (done + n_rows), 1)):
                 raise self.refusal(done + min(doubts), *doubts[min(doubts)])
             if n_rows:
                 yield Piece(n_rows, arrays, doubts)
             done, good = done + n_rows, good + n_good
-
-    def _with(self, bad: list[Ragged], array: Any, column: int, first: int) -> Any:
-        """Put rows back that pyarrow left out; fields are missing, or too many are cut."""
-        pa = import_pyarrow()
-        parts, at = [], 0
-        for row in bad:
-            end = row.before - first
-            cell = row.fields[column] if column < len(row.fields) else ""
-            parts += [array[at:end], pa.array([cell], array.type)]
-            at = end
-        return pa.concat_arrays([*parts, array[at:]])
 
     def _batches(self, columns: list[int]) -> Iterator[Any]:
         """Yield the rows with as many fields as there are columns; last None."""
@@ -359,14 +326,14 @@ class CsvSource(Source):
 
     def _parts(self) -> Iterator[bytes]:
         """Yield the rows as they are, and one that closes the file."""
-        yield self._start[sum(map(len, self._start.splitlines(True)[: self._style.n_above])) :]
+        yield self._start[sum(map(len, self._start.splitlines(True)[: self._n_above])) :]
         while data := self._reader.read(BLOCK):
             yield data
         yield b"\n" + self._end().encode()
 
     def _rewritten(self) -> Iterator[bytes]:
         """Yield the rows as others write them, and one that closes the file."""
-        lines = islice(self._reader.lines(self._start), self._style.n_above, None)
+        lines = islice(self._reader.lines(self._start), self._n_above, None)
         rows = filter(None, split(chain(lines, ["\n", self._end()]), self.sep))
         while some := list(islice(rows, 1000)):
             text = io.StringIO()
@@ -385,18 +352,9 @@ class CsvSource(Source):
         else:
             fields = next(csv.reader([row.text], delimiter=self.sep if self._is_plain else ","), [])
             before = row.number - 1 - self._n_bad - self._n_blank
-            self._bad.append(Ragged(before, fields))
+            self._bad.append((before, fields))
             self._n_bad += 1
         return "skip"
-
-    def _check_rows(self, arrays: dict[str, Any], first: int) -> None:
-        """Refuse a row that is too long; of each cell others take care."""
-        compute = import_pyarrow().compute
-        lengths = [compute.binary_length(array) for array in arrays.values()]
-        if sum(compute.max(length).as_py() or 0 for length in lengths) > ROW:
-            total = np.sum([length.to_numpy(zero_copy_only=False) for length in lengths], axis=0)
-            if (total > ROW).any():
-                raise _long_row(self.place(first + int((total > ROW).argmax())))
 
     # ---- places --------------------------------------------------------------------------------
 
@@ -415,16 +373,16 @@ class CsvSource(Source):
 
     def place(self, row: int, column: str = "") -> str:
         where = f"{self.name}, row {row + 1}"
-        if os.path.isfile(self._path):
-            rows = self._rows_again()
-            found = next((line for i, (line, _) in enumerate(rows) if i == row), None)
-            where = where if found is None else f"{self.name}, line {found}"
+        if (line := next(islice(self._lines(), row, None), None)) is not None:
+            where = f"{self.name}, line {line}"
         return where + (f", column {shown(column)}" if column else "")
 
-    def _rows_again(self) -> Iterator[tuple[int, list[str]]]:
-        """Read the file once more: yield the line and the fields of each row that is not blank."""
+    def _lines(self) -> Iterator[int]:
+        """Read the file once more: yield the line of each row that is not blank."""
+        if not os.path.isfile(self._path):
+            return
         with open_bytes(self._path) as stream:
-            line, size, latest = self._style.n_above + 1, 0, ""
+            line, size, latest = self._n_above + 1, 0, ""
 
             def counted(lines: Iterator[str]) -> Iterator[str]:
                 nonlocal size, latest
@@ -435,7 +393,7 @@ class CsvSource(Source):
                     yield latest
 
             lines = Utf8(stream, self._reader.encoding, self.name).lines()
-            rows = split(counted(islice(lines, self._style.n_above, None)), self.sep)
+            rows = split(counted(islice(lines, self._n_above, None)), self.sep)
             while True:
                 try:
                     fields = next(rows, None)
@@ -444,20 +402,19 @@ class CsvSource(Source):
                 if fields is None:
                     return
                 if any(map(str.strip, fields)) or len(fields) > 1 or '"' in latest:
-                    yield line, fields
-                line, size = self._style.n_above + rows.line_num + 1, 0
+                    yield line
+                line, size = self._n_above + rows.line_num + 1, 0
 
     def _unreadable(self, row: int, reason: str) -> TableError:
         """Return the error for a file that pyarrow does not read to its end."""
         where = f"{self.name}, row {row + 1}"
-        if os.path.isfile(self._path):
-            try:
-                for line, _ in self._rows_again():
-                    where = f"{self.name}, line {line}"
-            except TableError as error:
-                return error
+        try:
+            for line in self._lines():
+                where = f"{self.name}, line {line}"
+        except TableError as error:
+            return error
         if "straddl" in reason:
-            return _long_row(f"{self.name}, row {row + 1}" if "row" in where else where)
+            return _long_row(where)
         if reason:
             return TableError(
                 f"the rows cannot be read ({reason[:120]})", where=where, remedy="Fix that line."
@@ -465,6 +422,17 @@ class CsvSource(Source):
         return TableError(
             "a quote opens here and is never closed", where=where, remedy="Close it or remove it."
         )
+
+
+def _with(bad: list[tuple[int, list[str]]], array: Any, column: int, first: int) -> Any:
+    """Put rows back that pyarrow left out; fields are missing, or too many are cut."""
+    pa = import_pyarrow()
+    parts, at = [], 0
+    for before, fields in bad:
+        cell = fields[column] if column < len(fields) else ""
+        parts += [array[at : before - first], pa.array([cell], array.type)]
+        at = before - first
+    return pa.concat_arrays([*parts, array[at:]])
 
 
 def _not_blank(batch: Any) -> Any:
@@ -476,30 +444,19 @@ def _not_blank(batch: Any) -> Any:
     return batch.filter(compute.invert(blank)) if compute.any(blank).as_py() else batch
 
 
-def _long_row(where: str) -> TableError:
+def _long_row(where: str, what: str = "the row that begins here", limit: int = ROW) -> TableError:
     remedy = "Is a quote not closed, or is this not a table?"
-    return too_large("the row that begins here is too long", ROW, where, remedy)
+    return too_large(f"{what} is too long", limit, where, remedy)
 
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[CsvSource]:
     """Open a CSV file and find out how it is written."""
-    sep = NAMED_SEPARATORS.get(how.sep or "", how.sep)
     with open_bytes(path) as stream:
-        yield CsvSource(path, Utf8(stream, how.encoding, name_of(path)), sep, how.wanted)
+        yield CsvSource(path, Utf8(stream, how.encoding, name_of(path)), how)
 
 
 # ---- the first lines ------------------------------------------------------------------------
-
-
-class Style(NamedTuple):
-    """How a file is written."""
-
-    sep: str
-    names: list[str]  # of the columns; empty for a column without a name
-    title: str  # what stands above the header, if something is skipped
-    n_above: int  # lines before the first data row
-    has_blanks: bool  # before quotes
 
 
 def split(lines: Iterable[str], sep: str, *, strip: bool = True) -> Any:
@@ -509,8 +466,13 @@ def split(lines: Iterable[str], sep: str, *, strip: bool = True) -> Any:
     return csv.reader(lines, delimiter=sep, skipinitialspace=strip)
 
 
-def sniff(name: str, head: bytes, sep: str | None, whole: bool, wanted: Wanted) -> Style:
-    """Find out how a file is written from its beginning, or the whole of it, in UTF-8."""
+def sniff(name: str, head: bytes, whole: bool, how: How) -> tuple[str, list[str], str, int, bool]:
+    """Find out how a file is written from its beginning, or the whole of it, in UTF-8.
+
+    Return the separator, the names of the columns, what stands above them and is skipped, the
+    number of lines before the first data row, and whether there are blanks before quotes.
+    """
+    sep = NAMED_SEPARATORS.get(how.sep or "", how.sep)
     lines = [line.decode("utf-8", "ignore") for line in head.splitlines(keepends=True)]
     if not whole and len(lines) > 2:
         lines.pop()  # incomplete
@@ -528,7 +490,7 @@ def sniff(name: str, head: bytes, sep: str | None, whole: bool, wanted: Wanted) 
         remedy = "Its first line must name the columns."
         raise TableError("the file is empty", where=name, remedy=remedy)
     found = {s: _first_rows(lines, skip, s) for s in ([sep] if sep else SEPARATORS)}
-    header = {s: wanted.row(rows, ends, name) for s, (rows, ends) in found.items()}
+    header = {s: header_row(how, rows, ends, name) for s, (rows, ends) in found.items()}
     sep = max(found, key=lambda s: _merit(found[s][0], header[s]))  # a comma, if all are equal
     (rows, ends), place = found[sep], header[sep]
     if not rows and "".join(lines).strip(" \n\r" + sep):
@@ -550,17 +512,15 @@ def sniff(name: str, head: bytes, sep: str | None, whole: bool, wanted: Wanted) 
             where=f"{name}, line {before + 1}",
             remedy="Close it or remove it.",
         )
-    names, title = wanted.names(rows, place, ends, name, "line")
+    names, title = header_names(how, rows, place, ends, name, "line")
     if not any(names):
         raise TableError(
             "the header line names no column", where=name, remedy="Write the names there."
         )
-    check_count(len(names), name)
-    check_different(name, names)
-    n_above = ends[place] if rows and wanted.header is not False else skip
+    n_above = ends[place] if rows and how.header is not False else skip
     cells = chain.from_iterable(_first_rows(lines, skip, sep, strip=False)[0])
     blanks = any(cell[:1] == " " and cell.lstrip()[:1] == '"' for cell in cells)
-    return Style(sep, names, title, n_above, blanks)
+    return sep, names, title, n_above, blanks
 
 
 def _first_rows(
@@ -591,9 +551,4 @@ def _merit(rows: list[list[str]], place: int) -> tuple[float, bool, int]:
 
 
 def _long_header(name: str) -> TableError:
-    return too_large(
-        "the header line, with blank lines before it, is too long",
-        HEADER,
-        f"{name}, line 1",
-        "Is a quote not closed, or is this not a table?",
-    )
+    return _long_row(f"{name}, line 1", "the header line, with blank lines before it,", HEADER)

@@ -1,7 +1,7 @@
 """A transformer from the columns of a table to an array that a classifier can use."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -17,7 +17,11 @@ from rejo._state import (
     Must,
     check_parameters,
     count,
+    each,
+    either,
+    flag,
     mapping,
+    maybe,
     names,
     one_of,
     plain,
@@ -28,9 +32,9 @@ from rejo._state import (
 from rejo._typing import Floats, Indices
 from rejo.tables import columns
 from rejo.tables.columns import AS_PYTHON, DECADE
-from rejo.tables.dates import FORMATS, ISO
+from rejo.tables.dates import FORMATS
 from rejo.tables.doubts import Checked, Origin, check_table, describe_strange, like_given, origins
-from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
+from rejo.tables.errors import TableError, check_columns, check_names, listed, shown
 from rejo.tables.numbers import LONGEST_UNIT, OTHER
 from rejo.tables.values import LARGEST
 from rejo.tables.watch import BINS, Watch
@@ -198,7 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _written(self, X: Any) -> dict[str, dict[str, str]]:
         given = (X.attrs.get("written") or {}) if self.written is None else self.written
         for name, how in given.items():
-            if not is_written(how):
+            if not fit(how, WRITTEN):
                 raise ValueError(
                     f"written must give a format among {listed(FORMATS)}, or a decimal mark and a "
                     f"unit, for each column; got {shown(how)} for column {shown(name)}"
@@ -217,8 +221,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             dates = []
         for name in dates:
             days = columns.as_days(X[name], written.get(name, {}))
-            moments = (days * 86_400e6).astype("datetime64[us]")
-            if "time" in reading or (name not in kept and columns.orders_the_rows(name, moments)):
+            if "time" in reading or (name not in kept and columns.orders_the_rows(name, days)):
                 return name, days
         return None, None
 
@@ -227,9 +230,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ) -> dict[str, Any] | str:
         values = columns.read_as(column, kind, written, time)
         if kind == "category":
-            return columns.learn_category(
-                values.codes, values.words, self.max_categories, self.min_count
-            )
+            return columns.learn_category(values, self.max_categories, self.min_count)
         if kind == "date":
             found = columns.learn_number(values, self.scale, self.min_count, DECADE)
             role = "" if time is None else "age"
@@ -244,24 +245,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Other columns, and the order of columns, do not matter.
         """
         X = self._columns_of(X)
-        widths = list(map(len, self._outputs()))
-        values = self._values(X)
+        values, widths = self._read(X, self.kinds_), list(map(len, self._outputs()))
+        for name, kind in self.kinds_.items():
+            if kind == "category":
+                values[name] = columns.levels_of(values[name], self.learnt_[name])
         out = np.zeros((len(X), sum(widths)))
         for first in range(0, len(X), BLOCK):
             rows = slice(first, first + BLOCK)
-            self._encode([column[rows] for column in values], widths, out[rows])
+            self._encode([column[rows] for column in values.values()], widths, out[rows])
         return out
 
     def _encode(self, values: list[NDArray[Any]], widths: list[int], out: Floats) -> None:
         """Write columns into ``out``, (n_rows, n_out), which holds zeros."""
         farthest = columns.FARTHEST if self.scale else np.inf
         found = [
-            [column]
-            if kind == "category"
-            else []
-            if self.learnt_[name].get("role") == "time"
-            else columns.encoded_numbers(column, kind, self.learnt_[name], farthest)
-            for (name, kind), column in zip(self.kinds_.items(), values, strict=True)
+            columns.encoded_numbers(column, kind, self.learnt_[name], farthest)
+            if kind != "category" and width
+            else [column]
+            for (name, kind), column, width in zip(self.kinds_.items(), values, widths, strict=True)
         ]
         # All columns of a few rows at a time, so that the output stays in the cache.
         for first in range(0, len(out), SLAB):
@@ -271,7 +272,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 if kind == "category":
                     columns.write_levels(out[rows, start : start + width], parts[0][rows])
                 else:
-                    for i, part in enumerate(parts):
+                    for i, part in enumerate(parts[:width]):
                         out[rows, start + i] = part[rows]
                 start += width
 
@@ -308,14 +309,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_columns("X", self.kinds_, X.columns)
         return X
 
-    def _values(self, X: Any) -> list[NDArray[Any]]:
-        """Return each column (n,) as numbers or days, or as levels of words."""
-        found = self._read(X, self.kinds_)
-        for name, column in found.items():
-            if self.kinds_[name] == "category":
-                found[name] = columns.levels_of(column.codes, column.words, self.learnt_[name])
-        return list(found.values())
-
     def _read(self, X: Any, names: Iterable[str]) -> dict[str, Any]:
         """Return columns (n,) as numbers, days, ages in days, or words."""
         time, ages = self.reading_["time"], None
@@ -346,7 +339,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         found = self._read(X.iloc[watch.rows(n)], watch.columns)
         for name, column in found.items():
             if self.kinds_[name] == "category":
-                found[name] = columns.count_levels(column.codes, column.words, self.learnt_[name])
+                found[name] = columns.count_levels(column, self.learnt_[name])
         watch.add(found, n)
 
     def typical(self, column: str) -> list[Any]:
@@ -387,20 +380,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [origins(name, kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
 
     def describe(self, features: Any, row: Any = None) -> list[str]:
-        """Say what is strange about a row, by the strange features that its encoding has.
+        """Say what is strange about a row, once for each column of the table.
 
-        Parameters
-        ----------
-        features : list of Strange
-            Of one case, as :meth:`rejo.NoveltyReject.novel_features` returns them: ``feature`` is
-            the index of a column of the output.
-        row : mapping, default=None
-            The row before it was encoded, by the names of its columns, to quote words.
-
-        Returns
-        -------
-        words : list of str
-            One for each column of the table that has a strange feature.
+        ``features`` are those of :meth:`rejo.NoveltyReject.novel_features` for its encoding;
+        ``row``, by the names of columns, is the row before it was encoded, to quote words.
         """
         check_is_fitted(self)
         return describe_strange(list(chain.from_iterable(self._outputs())), features, row)
@@ -412,27 +395,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_state(self) -> None:
         """What it knows about each column suits the kind of the column."""
         check_parameters(self)
-        names = self.feature_names_in_.tolist()
         kinds, learnt, written = self.kinds_, self.learnt_, self.written_
-        left_out = self.left_out_
-        agree = set(kinds) | set(left_out) == set(names) and not set(kinds) & set(left_out)
+        agree = sorted([*kinds, *self.left_out_]) == sorted(self.feature_names_in_.tolist())
         agree = agree and bool(kinds) and list(learnt) == list(kinds)
         agree = agree and set(written) == {name for name in kinds if kinds[name] in AS_PYTHON}
         require(agree, self, "its columns do not agree")
         require(is_reading(self.reading_), self, "how tables are read is malformed")
-        time = [name for name, known in learnt.items() if known.get("role") == "time"]
-        require(time in ([], [self.reading_.get("time")]), self, "its dates do not agree")
-        ages = any(known.get("role") == "age" for known in learnt.values())
-        require(bool(time) == ages, self, "its dates do not agree")
+        roles = {name: known.get("role") for name, known in learnt.items()}
+        time = [name for name, role in roles.items() if role == "time"]
+        agree = time == [self.reading_.get("time")] if "age" in roles.values() else not time
+        require(agree, self, "its dates do not agree")
         for name, how in written.items():
-            fine = is_written(how) and how.keys() == AS_PYTHON[kinds[name]].keys()
+            fine = fit(how, WRITTEN) and how.keys() == AS_PYTHON[kinds[name]].keys()
             require(fine, self, f"how column {name!r:.40} is written is malformed")
         for name, kind in kinds.items():
             fine = _is_learnt(kind, learnt[name], self.max_categories, self.scale)
             require(fine, self, f"what it knows about column {name!r:.40} is malformed")
         # The name of a column stands in those of all that it becomes.
-        letters = (len(name) * (4 + len(known.get("categories", ()))) for name, known in
-                   learnt.items())  # fmt: skip
+        letters = (len(n) * (4 + len(known.get("categories", ()))) for n, known in learnt.items())
         require(sum(letters) <= MOST_LETTERS, self, "the names of its columns are too long")
 
     def __sklearn_tags__(self) -> Any:
@@ -443,86 +423,77 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def is_written(how: Any) -> bool:
-    """Return whether this says how a column is written."""
-    if type(how) is not dict or not all(type(value) is str for value in how.values()):
-        return False
-    known = set(how) <= {"format", "decimal", "unit"}
-    known = known and how.get("format", ISO) in FORMATS and how.get("decimal", ".") in (".", ",")
-    return known and len(how.get("unit", "")) <= LONGEST_UNIT
+# ---- what may be known ------------------------------------------------------------------------
 
 
-def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> bool:
-    """Return whether a column of this kind can be written by what was learnt about it."""
-    words = kind == "category"
-    numbers = {"fill", "center", "scale", "low", "high"}
-    entries = {"categories", "other", "rare"} if words else numbers
-    entries = entries | {"missing", "bins"} | ({"role"} if kind == "date" else set())
-    if type(learnt) is not dict or learnt.keys() != entries:
-        return False
-    if learnt.get("role", "") not in ("", "age", "time"):
-        return False
-    if type(learnt["missing"]) is not bool:
-        return False
-    if words:
-        known, other = learnt["categories"], learnt["other"]
-        fine = type(known) is list and type(other) is bool and _are_words(known)
-        fine = fine and _are_marks(learnt["rare"], other)
-        fine = fine and _are_counts(learnt["bins"], len(known) + 3)
-        return fine and len(known) <= max_categories and columns.n_levels(learnt) >= 2
-    found = [learnt[entry] for entry in numbers]
-    if not all(type(number) is float and abs(number) <= LARGEST for number in found):
-        return False
-    if not learnt["low"] <= learnt["fill"] <= learnt["high"]:
-        return False
-    bins = learnt["bins"]
-    if learnt.get("role") == "time" and bins is None:
-        bins = {"edges": [], "exact": False, "counts": [0, 0]}
-    if not (type(bins) is dict and bins.keys() == {"edges", "exact", "counts"}):
-        return False
-    edges = bins["edges"]
-    fine = type(edges) is list and len(edges) <= BINS + 1 and type(bins["exact"]) is bool
-    fine = fine and all(type(edge) is float and abs(edge) <= LARGEST for edge in edges)
-    if not (fine and edges == sorted(edges) and _are_counts(bins["counts"], len(edges) + 2)):
-        return False
-    days = kind == "number" or abs(learnt["fill"]) < 1e8
-    same = scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0)
-    return days and same and learnt["scale"] >= 1 / LARGEST
+def real(low: float = -LARGEST, high: float = LARGEST) -> Must:
+    """Return what a number of Python must be that is not an integer."""
+    return Must("a float", lambda value, _: type(value) is float and low <= value <= high)
 
 
-def _are_counts(counts: Any, n: int) -> bool:
-    """Return whether these are numbers of cells in bins."""
-    if type(counts) is not list or len(counts) != n:
+CELLS = each(count(0, 1 << 53))
+WRITTEN = {
+    "format": one_of(*FORMATS),
+    "decimal": one_of(*OTHER),
+    "unit": Must("a unit", lambda value, _: type(value) is str and len(value) <= LONGEST_UNIT),
+}
+READING = {
+    "missing": each(text()), "decimal": one_of(*OTHER), "thousands": one_of(*OTHER, "'", " "),
+    "exact": flag(), "header": either(flag(), count()), "rename": mapping(text(), text()),
+    "time": maybe(text()), "keep": each(text()),
+}  # fmt: skip
+WORDS = {
+    "categories": each(text()), "other": flag(), "rare": maybe(text()), "missing": flag(),
+    "bins": CELLS,
+}  # fmt: skip
+BINNED = {"edges": each(real()), "exact": flag(), "counts": CELLS}
+NUMBERS = {
+    "fill": real(), "center": real(), "scale": real(1 / LARGEST), "low": real(),
+    "high": real(), "missing": flag(), "bins": Must("bins", lambda bins, _: _are_bins(bins)),
+}  # fmt: skip
+DATES = NUMBERS | {"fill": real(-1e8, 1e8), "role": one_of("", "age")}
+# Nothing is asked of the dates that order the rows.
+TIME = DATES | {"bins": one_of(None), "role": one_of("time")}
+
+
+def fit(found: Any, known: Mapping[str, Must], *, whole: bool = False) -> bool:
+    """Return whether a dict has some of the entries that are known, or the whole of them."""
+    if type(found) is not dict or not found.keys() <= known.keys():
         return False
-    return all(type(count) is int and 0 <= count <= 1 << 53 for count in counts)
+    complete = not whole or found.keys() == known.keys()
+    return complete and all(known[name].fits(value, {}) for name, value in found.items())
 
 
 def is_reading(how: Any) -> bool:
     """Return whether this says how a table is read."""
-    kinds: dict[str, Any] = {"missing": list, "decimal": str, "thousands": str, "exact": bool,
-                             "header": (bool, int), "rename": dict, "time": (str, type(None)),
-                             "keep": list}  # fmt: skip
-    if type(how) is not dict or not all(isinstance(how[k], kinds.get(k, ())) for k in how):
+    words = ("missing", "keep", "rename")
+    return fit(how, READING) and sum(len(how.get(name, ())) for name in words) <= MOST_WORDS
+
+
+def _are_bins(bins: Any) -> bool:
+    if not fit(bins, BINNED, whole=True):
         return False
-    words = [*how.get("missing", ()), *how.get("keep", ()), *how.get("rename", {}),
-             *how.get("rename", {}).values()]  # fmt: skip
-    marks = how.get("decimal", ".") in OTHER and how.get("thousands", ".") in (*OTHER, "'", " ")
-    return marks and all(type(word) is str for word in words) and len(words) <= MOST_WORDS
+    edges = bins["edges"]
+    return len(bins["counts"]) - 2 == len(edges) <= BINS + 1 and edges == sorted(edges)
 
 
-def _are_marks(rare: Any, other: bool) -> bool:
-    """Return whether these are the marks of rare words, rising; a column without any has none."""
-    if rare is None:
-        return other
-    if type(rare) is not str or len(rare) > columns.MARK * columns.MOST_MARKS:
-        return False
-    marks = columns.marks_in(rare)
-    fine = bool(re.fullmatch("[0-9a-f]*", rare)) and len(rare) % columns.MARK == 0
-    return fine and bool(marks) == other and marks == sorted(set(marks))
-
-
-def _are_words(values: list[Any]) -> bool:
-    return all(type(value) is str for value in values) and len(set(values)) == len(values)
+def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> bool:
+    """Return whether a column of this kind can be written by what was learnt about it."""
+    if kind == "category":
+        if not fit(learnt, WORDS, whole=True):
+            return False
+        known, rare, other = learnt["categories"], learnt["rare"], learnt["other"]
+        fine = len(set(known)) == len(known) <= max_categories and columns.n_levels(learnt) >= 2
+        fine = fine and len(learnt["bins"]) == len(known) + 3
+        if rare is None:
+            return fine and other
+        marks = columns.marks_in(rare)
+        fine = fine and re.fullmatch(f"(?:[0-9a-f]{{{columns.MARK}}})*", rare) is not None
+        return fine and bool(marks) == other and marks == sorted(set(marks))[: columns.MOST_MARKS]
+    is_time = type(learnt) is dict and learnt.get("role") == "time"
+    must = NUMBERS if kind == "number" else TIME if is_time else DATES
+    fine = fit(learnt, must, whole=True) and learnt["low"] <= learnt["fill"] <= learnt["high"]
+    return fine and (scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0))
 
 
 def _frame(X: Any) -> Any:
@@ -537,5 +508,5 @@ def _frame(X: Any) -> Any:
             f"names of columns must be strings, got {strange!r:.60}",
             remedy="Use X.columns = X.columns.astype(str).",
         )
-    check_different("X", names)
+    check_names("X", names)
     return X

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
 from threading import Timer
+from time import monotonic
 from typing import Any, BinaryIO
 
 from rejo._errors import Setting, Text
@@ -31,7 +32,7 @@ from rejo.tables.errors import (
     refuse_folder,
     shown,
 )
-from rejo.tables.sources import LOOK, How, Piece, Source, Wanted, row_pieces
+from rejo.tables.sources import LOOK, How, RowSource, header_names, header_row
 from rejo.tables.values import day_word, word_of
 
 MEMORY = 3 << 30  # bytes that reading may take: a sheet of a million rows by 20 columns takes two
@@ -42,25 +43,23 @@ SECONDS, SECONDS_A_MB = 10.0, 1.0  # to read a file, and for each MB of it
 OLD = b"\xd0\xcf\x11\xe0"  # first bytes of a file of Excel before 2007, or with a password
 
 
-class ExcelSource(Source):
+class ExcelSource(RowSource):
     """A sheet of a workbook, open."""
 
     format = "excel"
 
-    def __init__(
-        self, path: Path, size: int, lines: Iterator[Any], sheet: str | None, wanted: Wanted
-    ) -> None:
-        self.name, self.size, self._lines = str(path), size, lines
+    def __init__(self, path: Path, size: int, lines: Iterator[Any], how: How) -> None:
+        self.name, self.size = str(path), size
         about = next(lines, None) or {}
         filled = about.get("filled")
         if "error" in about or not about.get("sheets", True):
             raise damaged(self.name, about.get("error") or "it has no sheet")
         if filled is None:
             raise TableError(
-                f"no sheet {shown(sheet)}",
+                f"no sheet {shown(how.sheet)}",
                 where=self.name,
                 parameter="sheet",
-                remedy=f"{did_you_mean(sheet or '', about['sheets'])}The sheets are: "
+                remedy=f"{did_you_mean(how.sheet or '', about['sheets'])}The sheets are: "
                 f"{listed(about['sheets'])}",
             )
         if len(filled) > 1:
@@ -72,8 +71,9 @@ class ExcelSource(Source):
             )
         if len(about["sheets"]) > 1:
             self.name = f"{path}, sheet {shown(filled[0])}"
-        self._rows = enumerate(chain.from_iterable(map(self._batch, self._lines)), start=1)
-        self.names, self._start = self._header(wanted)
+        self._found: Any = enumerate(chain.from_iterable(map(self._batch, lines)), start=1)
+        self.names, self._start = self._header(how)
+        self._at = {name: i for i, name in enumerate(self.names) if name}
 
     def _batch(self, found: Any) -> list[list[Any]]:
         if isinstance(found, dict):
@@ -83,22 +83,10 @@ class ExcelSource(Source):
     def place(self, row: int, column: str = "") -> str:
         return super().place(self._start + row, column)
 
-    def _pieces(
-        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
-    ) -> Iterator[Piece]:
-        places = {name: i for i, name in enumerate(self.own_names) if name}
-        wanted = {name: places[name] for name in (places if columns is None else columns)}
-
-        def taken(batch: list[list[Any]]) -> Mapping[str, list[Any]]:
-            return {name: [row[i] for row in batch] for name, i in wanted.items()}
-
-        return row_pieces(self._filled(), taken, exact, rows, self.place)
-
-    def _header(self, wanted: Wanted) -> tuple[list[str], int]:
+    def _header(self, how: How) -> tuple[list[str], int]:
         """Return the names of the columns, and the number of the row that has them."""
-        first = list(
-            islice((row for row in self._rows if any(c is not None for c in row[1])), LOOK)
-        )
+        filled = (row for row in self._found if any(cell is not None for cell in row[1]))
+        first = list(islice(filled, LOOK))
         if not first:
             raise TableError(
                 "the sheet is empty", where=self.name, remedy="Its first row must name the columns."
@@ -111,25 +99,21 @@ class ExcelSource(Source):
         apart = [b > a + 1 for a, b in zip(numbers, [*numbers[1:], 0], strict=True)]
         rows = [row[:1] if far and not any(row[1:]) else row
                 for row, far in zip(cells, apart, strict=True)]  # fmt: skip
-        place = wanted.row(rows, numbers, self.name)
-        names, self.skipped = wanted.names(cells, place, numbers, self.name, "row")
-        is_first = wanted.header is False
-        start = numbers[0] - 1 if is_first else numbers[place]
-        kept = first if is_first else first[place + 1 :]
-        self._rows = chain(kept, self._rows)  # type: ignore[assignment]
-        return names, start
+        place = header_row(how, rows, numbers, self.name)
+        names, self.skipped = header_names(how, cells, place, numbers, self.name, "row")
+        if how.header is False:
+            place, numbers = -1, [numbers[0] - 1]
+        self._found = chain(first[place + 1 :], self._found)
+        return names, numbers[place]
 
-    def _filled(self) -> Iterator[list[Any]]:
+    def _rows(self, columns: Sequence[str]) -> Iterator[list[Any]]:
         """Yield a value for each name in every row, with blank rows up to the last that is not."""
-        named = [i for i, name in enumerate(self.own_names) if name]
         width, done = len(self.own_names), self._start
-        for number, row in self._rows:
-            if all(row[i] is None for i in named):
-                continue
-            for _ in range(done + 1, number):
-                yield [None] * width
-            done = number
-            yield [datetime.fromisoformat(v[0]) if type(v) is list else v for v in row[:width]]
+        for number, row in self._found:
+            if any(row[i] is not None for i in self._at.values()):
+                yield from ([None] * width for _ in range(done + 1, number))
+                done = number
+                yield [datetime.fromisoformat(v[0]) if type(v) is list else v for v in row[:width]]
 
 
 def _name(value: Any) -> str:
@@ -151,7 +135,7 @@ def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
         raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
     size = _check(path)
     with closing(_read(path, how.sheet or "", size)) as lines:
-        yield ExcelSource(path, size, lines, how.sheet, how.wanted)
+        yield ExcelSource(path, size, lines, how)
 
 
 def damaged(name: str, reason: str) -> TableError:
@@ -173,17 +157,12 @@ def _check(path: Path) -> int:
         if start == OLD and path.suffix.lower() == ".xls":
             return size
         if start != b"PK\x03\x04":
-            known = (
-                "an old Excel file, or one with a password" if start == OLD else "not an Excel file"
-            )
-            text = start.isascii() and b"\0" not in start and start != OLD
-            raise TableError(
-                f"this is {known}",
-                where=str(path),
-                remedy="If it is a CSV file, give it the ending .csv."
-                if text
-                else "Save it as .xlsx without a password, or as CSV.",
-            )
+            is_old = start == OLD
+            what = "an old Excel file, or one with a password" if is_old else "not an Excel file"
+            remedy = "Save it as .xlsx without a password, or as CSV."
+            if start.isascii() and b"\0" not in start:
+                remedy = "If it is a CSV file, give it the ending .csv."
+            raise TableError(f"this is {what}", where=str(path), remedy=remedy)
         try:
             with zipfile.ZipFile(stream) as archive:
                 parts = archive.infolist()
@@ -198,10 +177,10 @@ def _check(path: Path) -> int:
                             raise damaged(str(path), "it unpacks to more than 1 GB")
                         if b"<!DOCTYPE" in data:
                             raise damaged(str(path), "it defines a document type")
+        except TableError:
+            raise
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
                 KeyError, ValueError, OSError) as error:  # fmt: skip
-            if isinstance(error, TableError):
-                raise
             raise damaged(str(path), " ".join(str(error).split())[:120]) from None
     return size
 
@@ -228,32 +207,24 @@ def _read(path: Path, sheet: str, size: int) -> Generator[Any, None, None]:
     script = [sys.executable, "-P", _excel_process.__file__]
     command = [*script, str(path.absolute()), sheet, str(MEMORY)]
     seconds = SECONDS + SECONDS_A_MB * size / (1 << 20)
-    late = False
-
-    def stop() -> None:
-        nonlocal late
-        late = True
-        process.kill()
-
-    def patience() -> Timer:
-        timer = Timer(seconds, stop)
-        timer.daemon = True
-        timer.start()
-        return timer
-
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
-        timer = patience()
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
-            while line := process.stdout.readline(20):
-                data = process.stdout.read(int(line))
-                timer.cancel()  # who takes the rows may take long
+            while True:  # who takes the rows may take long, but not the process
+                timer, began = Timer(seconds, process.kill), monotonic()
+                timer.daemon = True
+                timer.start()
+                line = process.stdout.readline(20)
+                data = process.stdout.read(int(line or 0))
+                timer.cancel()
+                if not line:
+                    break
                 yield json.loads(data)
-                timer = patience()
-            if process.wait() or late:
+            if process.wait():
                 slow = f"it took more than {seconds:.0f} seconds"
+                late = monotonic() - began >= seconds
                 yield {"error": slow if late else "it takes too much memory"}
         finally:
             timer.cancel()

@@ -8,6 +8,7 @@ each with its length before it.  It imports nothing of rejo, so that it starts a
 import json
 import sys
 from datetime import date, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 ROWS = 1000  # at a time
@@ -36,27 +37,16 @@ def main(path: str, wanted: str, memory: int) -> None:
     if wanted:
         alike = [name for name in names if name.strip().lower() == wanted.strip().lower()]
         found = [name for name in names if name == wanted] or alike
-        if len(found) != 1:
-            say({"sheets": names, "filled": None})
-            return
     else:
         shown = [name for name, visible in about if visible] or names
-        found = []
-        for name in shown:  # until there are two
-            if len(found) < 2 and any(any(map(_ink, row)) for row in _rows(book, name)):
-                found.append(name)
-        if len(found) > 1:
-            say({"sheets": names, "filled": found})
-            return
-        found = found or shown[:1]
-    say({"sheets": names, "filled": found})
-    batch: list[list[Any]] = []
-    for row in _rows(book, found[0]) if found else ():
-        batch.append([_plain(value) for value in row])
-        if len(batch) >= ROWS:
-            say(batch)
-            batch = []
-    if batch:
+        filled = (name for name in shown if any(map(_is_filled, _rows(book, name))))
+        found = list(islice(filled, 2)) or shown[:1]
+    lost = wanted and len(found) != 1
+    say({"sheets": names, "filled": None if lost else found})
+    if lost or len(found) > 1:
+        return
+    rows = iter(_rows(book, found[0]) if found else ())
+    while batch := [[_plain(value) for value in row] for row in islice(rows, ROWS)]:
         say(batch)
 
 
@@ -65,8 +55,8 @@ def _rows(book: Any, name: str) -> Any:
     return book.get_sheet_by_name(name).iter_rows()
 
 
-def _ink(value: Any) -> bool:
-    return value.strip() != "" if isinstance(value, str) else True
+def _is_filled(row: Any) -> bool:
+    return any(not isinstance(value, str) or value.strip() for value in row)
 
 
 def _plain(value: Any) -> Any:

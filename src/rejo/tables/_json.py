@@ -9,20 +9,20 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
 
 from rejo.tables._csv import HEAD, Utf8, open_bytes
-from rejo.tables.errors import ROW, TableError, check_count, shown, too_large
-from rejo.tables.sources import How, Piece, Source, name_of, row_pieces
+from rejo.tables.errors import ROW, TableError, check_names, shown, too_large
+from rejo.tables.sources import How, RowSource, name_of
 
 LOOK = 1000  # objects in which a column must occur
 BLANKS = re.compile(r"[ \t\r\n]*")
 
 
-class JsonSource(Source):
+class JsonSource(RowSource):
     """A JSON file that is read once, from beginning to end."""
 
     format = "json"
@@ -32,21 +32,19 @@ class JsonSource(Source):
         self._objects = _objects(reader)
         self._first = list(islice(self._objects, LOOK))
         self.names = list(dict.fromkeys(key for found in self._first for key in found))
-        check_count(len(self.names), self.name)
 
-    def _pieces(
-        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
-    ) -> Iterator[Piece]:
+    def _rows(self, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        return chain(self._first, self._objects)
 
-        def taken(batch: list[dict[str, Any]]) -> Mapping[str, list[Any]]:
-            names = columns
-            if names is None:
-                names = [*dict.fromkeys(key for row in batch for key in row if key)]
-                check_count(len(names), self.name)
-            return {name: [row.get(name) for row in batch] for name in names}
+    def _taken(self, batch: list[Any], columns: Sequence[str] | None) -> dict[str, list[Any]]:
+        names = columns
+        if names is None:
+            names = list(dict.fromkeys(key for row in batch for key in row if key))
+            check_names(self.name, names)
+        return {name: [row.get(name) for row in batch] for name in names}
 
-        objects = chain(self._first, self._objects)
-        return row_pieces(objects, taken, exact, rows, self.place, _twice)
+    def _doubt(self, row: Any) -> tuple[str, str] | None:
+        return ("twice", row.name) if isinstance(row, _Twice) else None
 
 
 @contextmanager
@@ -69,10 +67,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     twice = _Twice(found)
     twice.name = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
     return twice
-
-
-def _twice(row: dict[str, Any]) -> tuple[str, str] | None:
-    return ("twice", row.name) if isinstance(row, _Twice) else None
 
 
 def _objects(reader: Utf8) -> Iterator[dict[str, Any]]:
@@ -111,7 +105,8 @@ class _Text:
         self._reader = reader
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._scan = json.JSONDecoder(
-            object_pairs_hook=_object, parse_constant=_constant
+            object_pairs_hook=_object,
+            parse_constant=lambda name: None if name == "NaN" else float(name),
         ).raw_decode
         self._text, self._at, self._line, self._ended = "", 0, 1, False
 
@@ -135,17 +130,15 @@ class _Text:
             except RecursionError:
                 raise self.wrong("it is nested too deeply") from None
             except ValueError as error:  # perhaps its end has not been read yet
-                if self._ended or len(self._text) - self._at > ROW:
-                    if len(self._text) - self._at > ROW and "\n" not in self._text[self._at :]:
-                        raise too_large(
-                            "the object is too long", ROW, self._where(), "Is it a table at all?"
-                        ) from None
+                is_long = len(self._text) - self._at > ROW
+                if is_long and "\n" not in self._text[self._at :]:
+                    remedy = "Is it a table at all?"
+                    raise too_large("the object is too long", ROW, self._where(), remedy) from None
+                if is_long or self._ended:
                     raise self.wrong(getattr(error, "msg", str(error))[:120]) from None
             self._more()
         if not isinstance(found, dict):
             raise self.wrong(f"{shown(found)} is not an object")
-        if end - self._at > ROW:
-            raise too_large("the object is too long", ROW, self._where(), "Leave out long columns.")
         self._take(end)
         return found
 
@@ -168,8 +161,3 @@ class _Text:
         data = self._reader.read(HEAD)
         self._ended = not data
         self._text, self._at = self._text[self._at :] + self._decode(data, not data), 0
-
-
-def _constant(name: str) -> float | None:
-    """Return a number that JSON does not have, but some programs write."""
-    return None if name == "NaN" else float(name)

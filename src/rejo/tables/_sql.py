@@ -8,8 +8,8 @@ import errno
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -21,14 +21,13 @@ from rejo._io import split_url
 from rejo.tables.errors import (
     ROW,
     TableError,
-    check_different,
     did_you_mean,
     import_sqlalchemy,
     listed,
     refuse_folder,
     shown,
 )
-from rejo.tables.sources import How, Piece, Source, name_of, row_pieces
+from rejo.tables.sources import How, RowSource, name_of
 
 FETCHED = 1000  # rows at a time
 PATIENCE = "10"  # seconds to wait for a server
@@ -60,12 +59,9 @@ class Database:
         self.is_sqlite = parsed.drivername.startswith("sqlite")
         self._since, self._spent = inf, 0.0  # when a wait for rows began, and how long all took
         self._url = parsed
-        if self.is_sqlite:
-            if not parsed.database or parsed.database == ":memory:":
-                raise TableError(
-                    "no file is named", where=self.name, remedy="Write sqlite:///FILE."
-                )
-            self.path = Path(parsed.database)
+        if self.is_sqlite and parsed.database in (None, "", ":memory:"):
+            raise TableError("no file is named", where=self.name, remedy="Write sqlite:///FILE.")
+        self.path = Path(parsed.database or "")
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -96,15 +92,13 @@ class Database:
     @contextmanager
     def connect(self, *, write: bool = False) -> Iterator[Any]:
         """Open a connection; for reading only, unless ``write``."""
-        with self.explained(), ExitStack() as stack:
-            engine = self._engine(write)
-            stack.callback(engine.dispose)
-            yield stack.enter_context(engine.connect())
+        with self.explained(), self._engine(write).connect() as connection:
+            yield connection
 
     def _engine(self, write: bool) -> Any:
         sa = import_sqlalchemy()
         if self.is_sqlite:
-            self._check_file(write)
+            self.check_file(write)
             how = "rwc" if write else "ro"
             place = f"file:{quote(os.path.abspath(self.path))}?mode={how}"
 
@@ -131,22 +125,17 @@ class Database:
         options = {} if write else {"postgresql_readonly": True}
         return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
 
-    def _check_file(self, write: bool) -> None:
+    def check_file(self, write: bool) -> None:
+        """Refuse a file that is not a database; it may be written if it does not exist."""
         refuse_folder(self.path, self.name)
-        if not self.path.exists():
-            if not write:
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
-            self.check_folder()
-            return
-        with self.path.open("rb") as file:
-            start = file.read(16)
-        if start and start != b"SQLite format 3\0":
-            raise TableError("this is not an SQLite database", where=self.name)
-
-    def check_folder(self) -> None:
-        folder = self.path.absolute().parent
-        if not folder.is_dir():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                start = file.read(16)
+            if start and start != b"SQLite format 3\0":
+                raise TableError("this is not an SQLite database", where=self.name)
+        elif not write or not self.path.absolute().parent.is_dir():
+            lacks = self.path.absolute().parent if write else self.path
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(lacks))
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -154,40 +143,33 @@ class Database:
         sa = import_sqlalchemy()
         try:
             yield
-        except sa.exc.SQLAlchemyError as error:
+        except (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeError) as error:
             reason = " ".join(str(getattr(error, "orig", None) or error).split())
-        except (sqlite3.Error, UnicodeError) as error:
-            reason = " ".join(str(error).split())
-        else:
-            return
-        if "interrupted" in reason or "statement timeout" in reason:
-            raise self._late() from None
-        for secret in {str(self._url.password or ""), quote(str(self._url.password or ""))} - {""}:
-            reason = reason.replace(secret, "***")
-        raise TableError(f"the database says: {reason[:300]}", where=self.name) from None
+            if "interrupted" in reason or "statement timeout" in reason:
+                raise self._late() from None
+            password = str(self._url.password or "")
+            for secret in {password, quote(password)} - {""}:
+                reason = reason.replace(secret, "***")
+            raise TableError(f"the database says: {reason[:300]}", where=self.name) from None
 
-    def find(self, connection: Any, name: str) -> "Place | None":
-        """Return the table or view of a name, which may have its schema before it."""
+    def find(self, connection: Any, name: str) -> "Place":
+        """Return the table or view of a name, which may have its schema before it, or be new."""
         about = import_sqlalchemy().inspect(connection)
         schema, _, table = name.partition(".")
-        for place in (Place(None, name), Place(schema, table)):
-            known = place.schema is None or place.schema in about.get_schema_names()
-            if place.table and known and about.has_table(place.table, place.schema):
+        has_schema = bool(table) and schema in about.get_schema_names()
+        for place in (Place(None, name), Place(schema, table))[: 1 + has_schema]:
+            if about.has_table(place.table, place.schema):
                 is_table = place.table in about.get_table_names(place.schema)
                 return place._replace(kind="table" if is_table else "view")
-        return None
-
-    def names(self, connection: Any) -> list[str]:
-        about = import_sqlalchemy().inspect(connection)
-        return [*about.get_table_names(), *about.get_view_names()]
+        return place
 
 
 class Place(NamedTuple):
-    """A table or view of a database."""
+    """A table of a database."""
 
     schema: str | None
     table: str
-    kind: str = "table"
+    kind: str = "new"  # or "table" or "view"
 
     def __str__(self) -> str:
         return ".".join(map(quoted, filter(None, (self.schema, self.table))))
@@ -200,7 +182,7 @@ def quoted(name: str) -> str:
 # ---- reading ----------------------------------------------------------------------------------
 
 
-class SqlSource(Source):
+class SqlSource(RowSource):
     """A table, or the result of a query."""
 
     format = "sql"
@@ -237,27 +219,15 @@ class SqlSource(Source):
         if self._result is not None:
             self._result.close()
 
-    def _pieces(
-        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
-    ) -> Iterator[Piece]:
-        names = [name for name in self.own_names if name] if columns is None else list(columns)
-        places = {name: i for i, name in enumerate(names)}
-        if self._result is None:
-            wanted = ", ".join(map(quoted, names))
-            with self._database.explained(), self._database.waiting():
-                self._result = self._connection.exec_driver_sql(
-                    f"SELECT {wanted} FROM {self._place}"
-                )
-        else:
-            places = {name: self.own_names.index(name) for name in names}
-
-        def taken(batch: list[Any]) -> Mapping[str, list[Any]]:
-            return {name: [row[i] for row in batch] for name, i in places.items()}
-
-        return row_pieces(self._rows(), taken, exact, rows, self.place)
-
-    def _rows(self) -> Iterator[Any]:
+    def _rows(self, columns: Sequence[str]) -> Iterator[Any]:
         with self._database.explained():
+            self._at = {name: i for i, name in enumerate(self.own_names)}
+            if self._result is None:
+                self._at = {name: i for i, name in enumerate(columns)}
+                wanted = ", ".join(map(quoted, columns))
+                with self._database.waiting():
+                    query = f"SELECT {wanted} FROM {self._place}"
+                    self._result = self._connection.exec_driver_sql(query)
             parts = self._result.partitions(FETCHED)
             while True:
                 with self._database.waiting():
@@ -267,24 +237,18 @@ class SqlSource(Source):
                 yield from part
 
     def _find(self, connection: Any, name: str) -> Place:
-        names = self._database.names(connection)
+        about = import_sqlalchemy().inspect(connection)
+        names = [*about.get_table_names(), *about.get_view_names()]
         if not name and len(names) == 1:
             name = names[0]
-        found = self._database.find(connection, name) if name else None
-        if found is not None:
+        if name and (found := self._database.find(connection, name)).kind != "new":
             return found
-        problem = f"no table {shown(name)}" if name else "no table is named"
         known = f"The tables are: {listed(names)}" if names else "The database has no tables."
-        raise TableError(
-            problem,
-            where=self.name,
-            parameter="query",
-            remedy=f"{did_you_mean(name, names)}{known}"
-            if name
-            else Text(
-                f"{known}. Name one after a #, or pass ", Setting("query", "SELECT ..."), "."
-            ),
-        )
+        problem, remedy = f"no table {shown(name)}", did_you_mean(name, names) + known
+        if not name:
+            problem, query = "no table is named", Setting("query", "SELECT ...")
+            remedy = Text(f"{known}. Name one after a #, or pass ", query, ".")
+        raise TableError(problem, where=self.name, parameter="query", remedy=remedy)
 
 
 @contextmanager
@@ -295,7 +259,6 @@ def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
         database.connect() as connection,
         closing(SqlSource(database, connection, how.query)) as table,
     ):
-        check_different(table.name, table.names)
         yield table
 
 
@@ -303,32 +266,27 @@ def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
 
 
 def check_new_table(database: Database, connection: Any, *, overwrite: bool) -> Place:
-    """Return where a table is to be written, of kind ``old`` if one is replaced there."""
+    """Return where a table is to be written; one that is there is to be replaced."""
     name = database.table
     if not name:
         raise TableError(
             "no table is named", where=database.name, remedy="Write its name after a #: #decisions."
         )
-    found = database.find(connection, name)
-    if found is None:
-        schema, _, table = name.partition(".")
-        about = import_sqlalchemy().inspect(connection)
-        is_schema = table and schema in about.get_schema_names()
-        return Place(schema, table) if is_schema else Place(None, name)
-    if found.kind == "view":
+    place = database.find(connection, name)
+    if place.kind == "view":
         raise TableError(
             f"{shown(name)} is a view", where=database.name, remedy="Write to another table."
         )
-    if not overwrite:
+    if place.kind == "table" and not overwrite:
         raise FileExistsError(f"{database.name} exists; overwrite replaces it")
-    return found._replace(kind="old")
+    return place
 
 
 def check_table(url: str, *, overwrite: bool) -> None:
     """Refuse a table that cannot be written, before any work is done."""
     database = Database(url)
     if database.is_sqlite and not database.path.exists() and database.table:
-        database.check_folder()
+        database.check_file(write=True)
         return
     with database.connect() as connection:
         check_new_table(database, connection, overwrite=overwrite)

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from itertools import chain
 from typing import Any, BinaryIO, Self, cast
@@ -25,7 +25,7 @@ import numpy as np
 
 from rejo._io import WholeFile
 from rejo.tables.errors import TableError, import_pyarrow, import_sqlalchemy, listed
-from rejo.tables.sources import output_format
+from rejo.tables.sources import output_format, sink_of
 from rejo.tables.values import Letters
 
 SLAB = 10_000  # rows that are written at a time
@@ -98,16 +98,13 @@ class TableWriter:
 
     def __enter__(self) -> Self:
         format = output_format(self.path)
-        if format == "sql":
-            self._sink = SqlSink(self.path, overwrite=self.overwrite)
-            self._exit.push(self._complete)
-            return self
+        file: Any = None
         if self.path == "-":
-            file: Any = sys.stdout.buffer
-        else:
+            file = sys.stdout.buffer
+        elif format != "sql":
             file = self._exit.enter_context(WholeFile(self.path, overwrite=self.overwrite))
         self._exit.push(self._complete)
-        self._sink = SINKS[format](file, self.path)
+        self._sink = sink_of(format)(file, self.path, self.overwrite)
         return self
 
     def write(self, frame: Any) -> None:
@@ -126,12 +123,8 @@ class TableWriter:
 
     def _complete(self, kind: type[BaseException] | None, *_: Any) -> None:
         sink, self._sink = self._sink, None
-        if sink is None:
-            return
-        if kind is None:
-            sink.close()
-        else:
-            sink.abandon()
+        if sink is not None:
+            sink.close() if kind is None else sink.abandon()
 
     def __exit__(self, *raised: Any) -> None:
         self._exit.__exit__(*raised)
@@ -168,9 +161,9 @@ def _rows(table: Any) -> Iterator[list[dict[str, Any]]]:
 
 
 class Sink:
-    """Where tables with the same columns go."""
+    """Where tables with the same columns go: a file, or a table of a database."""
 
-    def __init__(self, file: BinaryIO, name: str = "-") -> None:
+    def __init__(self, file: BinaryIO, name: str, overwrite: bool) -> None:
         self._file, self._name = file, name
 
     def write(self, table: Any) -> None:
@@ -187,12 +180,12 @@ class Sink:
 class CsvSink(Sink):
     """A CSV file; also with tabs, and packed."""
 
-    def __init__(self, file: BinaryIO, name: str = "-") -> None:
-        super().__init__(file, name)
-        self._target, lower = file, name.lower()
-        if lower.endswith(".gz"):  # the same rows give the same bytes
+    def __init__(self, file: BinaryIO, name: str, overwrite: bool) -> None:
+        super().__init__(file, name, overwrite)
+        self._target = file
+        if name.lower().endswith(".gz"):  # the same rows give the same bytes
             self._file = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-        self._sep = "\t" if lower.removesuffix(".gz").endswith(".tsv") else ","
+        self._sep = "\t" if name.lower().endswith(".tsv") else ","
         self._is_new = True
 
     def write(self, table: Any) -> None:
@@ -309,8 +302,8 @@ def _line(row: dict[str, Any]) -> str:
 class ExcelSink(Sink):
     """A workbook with one sheet; strings are strings, whatever they begin with."""
 
-    def __init__(self, file: BinaryIO, name: str = "-") -> None:
-        super().__init__(file, name)
+    def __init__(self, file: BinaryIO, name: str, overwrite: bool) -> None:
+        super().__init__(file, name, overwrite)
         try:
             import xlsxwriter  # type: ignore[import-untyped]
         except ImportError:
@@ -372,19 +365,24 @@ def _for_excel(text: str) -> str:
 class SqlSink(Sink):
     """A new table of a database, in one transaction."""
 
-    def __init__(self, url: str, *, overwrite: bool) -> None:
+    def __init__(self, file: Any, name: str, overwrite: bool) -> None:
         from rejo.tables._sql import Database, check_new_table
 
-        self._database = Database(url)
+        self._database = Database(name)
         self._existed = not self._database.is_sqlite or self._database.path.exists()
-        self._exit = ExitStack()
-        try:
+        self._exit, self._table = ExitStack(), cast(Any, None)
+        with self._undone():
             self._connection = self._exit.enter_context(self._database.connect(write=True))
             self._transaction = self._connection.begin()
             if self._database.is_sqlite:
                 self._connection.exec_driver_sql("BEGIN IMMEDIATE")
             self._place = check_new_table(self._database, self._connection, overwrite=overwrite)
-            self._table: Any = None
+
+    @contextmanager
+    def _undone(self) -> Iterator[None]:
+        """Leave nothing after an error."""
+        try:
+            yield
         except BaseException:
             self.abandon()
             raise
@@ -404,15 +402,12 @@ class SqlSink(Sink):
             (types.is_floating, sa.Double), (types.is_timestamp, sa.DateTime),
             (lambda _: True, sa.Text),
         )  # fmt: skip
-        columns = [
-            sa.Column(
-                field.name, next(own for fits, own in known if fits(field.type))(),
-                key=f"c{i}", quote=True,
-            )
-            for i, field in enumerate(schema)
-        ]  # fmt: skip
+        columns = []
+        for i, field in enumerate(schema):
+            type = next(own for fits, own in known if fits(field.type))
+            columns.append(sa.Column(field.name, type(), key=f"c{i}", quote=True))
         place = self._place
-        if place.kind == "old":
+        if place.kind == "table":
             self._connection.exec_driver_sql(f"DROP TABLE {place}")
         table = sa.Table(
             place.table, sa.MetaData(), *columns, schema=place.schema, quote=True, quote_schema=True
@@ -421,12 +416,8 @@ class SqlSink(Sink):
         return table
 
     def close(self) -> None:
-        try:
-            with self._database.explained():
-                self._transaction.commit()
-        except BaseException:
-            self.abandon()
-            raise
+        with self._undone(), self._database.explained():
+            self._transaction.commit()
         self._exit.close()
 
     def abandon(self) -> None:
@@ -435,11 +426,3 @@ class SqlSink(Sink):
             for ending in ("", "-journal"):
                 if os.path.exists(path := f"{self._database.path}{ending}"):
                     os.unlink(path)
-
-
-SINKS: dict[str, Any] = {
-    "csv": CsvSink,
-    "json": JsonSink,
-    "excel": ExcelSink,
-    "parquet": ParquetSink,
-}

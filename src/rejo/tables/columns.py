@@ -5,7 +5,7 @@ of a DataFrame, of whatever type, as numbers, dates or words.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from datetime import date, timedelta
 from hashlib import blake2b
 from math import ceil, floor, log10
@@ -21,6 +21,7 @@ from rejo.tables.errors import TableError, import_pandas, import_pyarrow, shown
 from rejo.tables.numbers import number
 from rejo.tables.values import (
     LARGEST,
+    MANY_WORDS,
     NO_DATE,
     Column,
     Gaps,
@@ -28,11 +29,12 @@ from rejo.tables.values import (
     Words,
     array_of,
     column_of,
+    count_words,
     distinct,
     means_missing,
+    overflowing,
     same_spelling,
     spellings_known,
-    too_large,
     word_of,
     words_in,
     words_of,
@@ -44,7 +46,7 @@ Learnt = dict[str, Any]
 AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 NO_RANGE: Learnt = {"fill": 0.0, "center": 0.0, "scale": 1.0, "missing": False}
 
-MANY_WORDS = 50
+
 SIN, COS = np.sin(np.arange(12) * np.pi / 6), np.cos(np.arange(12) * np.pi / 6)
 FEWEST_ROWS_TO_COUNT = 10
 FARTHEST = 1e6  # standard deviations; no classifier overflows there
@@ -113,7 +115,7 @@ def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, f
     width = max(highest - lowest, least) or abs(highest)
     width = max(width or 1.0, 1 / LARGEST)
     power = 10.0 ** floor(log10(width / 4))
-    step = power * max(factor for factor in (1, 2, 5) if factor * power <= width / 4)
+    step = power * max((f for f in (1, 2, 5) if f * power <= width / 4), default=1)
     low, high = floor((lowest - width) / step) * step, ceil((highest + width) / step) * step
     if LEAST_GAP * width < lowest < highest and not least:
         # As far below in orders of magnitude as the range is wide.
@@ -124,18 +126,15 @@ def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, f
     return max(min(low, lowest), -LARGEST), min(max(high, highest), LARGEST)
 
 
-def learn_category(
-    codes: Indices, words: list[str], max_categories: int, min_count: int
-) -> Learnt | str:
+def learn_category(column: Words, max_categories: int, min_count: int) -> Learnt | str:
     """Return the frequent words and marks of the rare ones, or the reason to leave the column out.
 
     A rare spelling of one frequent word is that word.
     """
-    n = len(codes)
-    counts = np.bincount(codes[codes >= 0], minlength=len(words))
-    seen = {word: int(count) for count, word in zip(counts, words, strict=True) if count}
+    n, counts = len(column.codes), count_words(column).tolist()
+    seen = {word: count for count, word in zip(counts, column.words, strict=True) if count}
     least = enough(n, min_count)
-    missing = int((codes < 0).sum()) >= max(least, 1)
+    missing = n - sum(counts) >= max(least, 1)
     if not seen:
         return "no values"
     if len(seen) == 1 and not missing:
@@ -151,7 +150,7 @@ def learn_category(
     new = len(marks) > MOST_MARKS or (once >= FEWEST_NEW and once >= SHARE_NEW * n)
     learnt: Learnt = {"categories": frequent, "other": bool(rare), "missing": missing,
                       "rare": None if new else "".join(marks)}  # fmt: skip
-    learnt["bins"] = count_levels(codes, words, learnt).tolist()
+    learnt["bins"] = count_levels(column, learnt).tolist()
     if n_levels(learnt) > 1:
         return learnt
     return "constant" if frequent else "no value is frequent"
@@ -184,15 +183,15 @@ def counts_the_rows(values: Floats, index: Any) -> bool:
     return bool(whole and (steps.all() or (np.diff(values) == 1).all()))
 
 
-def orders_the_rows(name: str, dates: NDArray[np.datetime64]) -> bool:
+def orders_the_rows(name: str, days: Floats) -> bool:
     """Return whether dates say when the row was written: later files have later ones.
 
     The rows follow them, or the name of the column says so.
     """
-    there = dates[~np.isnat(dates)]
-    if len(there) < max(FEWEST_ROWS_TO_COUNT, 0.9 * len(dates)):
+    there = days[~np.isnan(days)]
+    if len(there) < max(FEWEST_ROWS_TO_COUNT, 0.9 * len(days)):
         return False
-    steps = np.diff(there).astype(np.int64)
+    steps = np.diff(there)
     rising, falling = (steps > 0).sum(), (steps < 0).sum()
     n_moves = rising + falling
     in_order = min(rising, falling) <= OUT_OF_ORDER * n_moves and n_moves >= FEWEST_ROWS_TO_COUNT
@@ -225,12 +224,12 @@ def encoded_numbers(
     return [*found, empty] if learnt["missing"] else found
 
 
-def levels_of(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
+def levels_of(column: Words, learnt: Learnt) -> Indices:
     """Return the level of each row: a category, other or missing; -1 if it has none of these."""
     other = len(learnt["categories"]) if learnt["other"] else -1
     missing = n_levels(learnt) - 1 if learnt["missing"] else other
-    places = [other if place is None else place for place in _places(words, learnt)]
-    return np.array([*places, missing], dtype=np.intp)[codes]
+    places = [other if place is None else place for place in _places(column.words, learnt)]
+    return np.array([*places, missing], dtype=np.intp)[column.codes]
 
 
 def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
@@ -238,22 +237,19 @@ def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
     if learnt["rare"] is None:
         return np.zeros(len(words), dtype=bool)
     rare = set(marks_in(learnt["rare"]))
-    return np.array(
-        [
-            place is None and not (rare and mark_of(same_spelling(word)) in rare)
-            for word, place in zip(words, _places(words, learnt), strict=True)
-        ],
-        dtype=bool,
-    )
+    new = np.array([place is None for place in _places(words, learnt)], dtype=bool)
+    for i in np.flatnonzero(new) if rare else ():
+        new[i] = mark_of(same_spelling(words[i])) not in rare
+    return new
 
 
-def count_levels(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
+def count_levels(column: Words, learnt: Learnt) -> Indices:
     """Count cells by category, rare words, words that training did not have, and missing ones."""
     n = len(learnt["categories"])
-    places = np.array([n if place is None else place for place in _places(words, learnt)] + [n + 2])
-    if len(words):
-        places[:-1][unseen(words, learnt)] = n + 1
-    counts: Indices = np.bincount(places[codes], minlength=n + 3)
+    found = [n if place is None else place for place in _places(column.words, learnt)]
+    places = np.array([*found, n + 2])
+    places[:-1][unseen(column.words, learnt)] = n + 1
+    counts: Indices = np.bincount(places[column.codes], minlength=n + 3)
     return counts
 
 
@@ -342,7 +338,7 @@ def read(column: Any, kind: str, written: Mapping[str, str]) -> Read:
         whole[there & ~tried] = list(map(_python, cells))
         found = read_column(column_of(array_of(whole.tolist()), Gaps.of()), kind, written)
         found = found._replace(unread=np.union1d(found.unread, np.flatnonzero(tried)))
-    if kind == "number" and len(large := too_large(found.values)):
+    if kind == "number" and len(large := overflowing(found.values)):
         values = found.values.copy()
         values[large] = np.nan
         found = Read(values, np.union1d(found.unread, large), [], large)
@@ -375,41 +371,26 @@ def read_column(
     return Read(np.append(values, nothing)[codes], unread, [words[i] for i in codes[unread]])
 
 
-def as_floats(column: Any, written: Mapping[str, str] | None = None) -> Floats:
-    """Return numbers, NaN where missing; refuse a column with a cell that is something else."""
-    found: Floats = _whole(column, "number", written or {})
-    return found
-
-
 def as_days(column: Any, written: Mapping[str, str] | None = None) -> Floats:
     """Return days since 1970, NaN where missing; refuse a column that does not hold dates."""
-    return days_of(_whole(column, "date", written or {}))
-
-
-def read_as(column: Any, kind: str, written: Mapping[str, str], time: Any = None) -> Any:
-    """Return a column as words, numbers or days; with ``time``, days are ages at it."""
-    if kind == "category":
-        return as_words(column)
-    if kind == "number":
-        return as_floats(column, written)
-    days = as_days(column, written)
-    return days if time is None else time - days
-
-
-def days_of(dates: NDArray[np.datetime64]) -> Floats:
-    """Return dates as days since 1970; NaN for NaT."""
-    days: Floats = dates.astype(np.int64) / MICROSECONDS
-    days[np.isnat(dates)] = np.nan
+    days: Floats = read_as(column, "date", written or {})
     return days
 
 
-def _whole(column: Any, kind: str, written: Mapping[str, str]) -> NDArray[Any]:
+def read_as(column: Any, kind: str, written: Mapping[str, str], time: Any = None) -> Any:
+    """Return a column as words, numbers or days, NaN where missing; days may be ages at ``time``.
+
+    A column with a cell that is something else is refused.
+    """
+    if kind == "category":
+        return as_words(column)
     values, unread, _, large = read(column, kind, written)
     if not len(unread):
-        return values
+        if kind == "number":
+            return values
+        return days_of(values) if time is None else time - days_of(values)
     row = int(unread[0])
-    cell = column.iloc[row]
-    where, held = f"column {shown(column.name)}", {"number": "numbers", "date": "dates"}[kind]
+    cell, where = column.iloc[row], f"column {shown(column.name)}"
     if row in large:
         raise TableError(
             f"{cell} in row {row} is infinite or above {LARGEST:g}",
@@ -418,7 +399,14 @@ def _whole(column: Any, kind: str, written: Mapping[str, str]) -> NDArray[Any]:
         )
     now = "truth values" if isinstance(cell, bool | np.bool_) else shown(cell)
     now = "dates" if kind == "number" and isinstance(cell, date) else now
-    raise TableError(f"it held {held} in training, but now holds {now}", where=where)
+    raise TableError(f"it held {kind}s in training, but now holds {now}", where=where)
+
+
+def days_of(dates: NDArray[np.datetime64]) -> Floats:
+    """Return dates as days since 1970; NaN for NaT."""
+    days: Floats = dates.astype(np.int64) / MICROSECONDS
+    days[np.isnat(dates)] = np.nan
+    return days
 
 
 def as_words(column: Any) -> Words:
@@ -429,7 +417,7 @@ def as_words(column: Any) -> Words:
             "it held words in training, but now holds dates", where=f"column {shown(column.name)}"
         )
     if column.dtype != object:
-        return words_of(column, missing=(), text=word_of)
+        return words_of(column, text=word_of)
     try:
         codes, found = pd.factorize(column)
     except TypeError:
@@ -447,12 +435,4 @@ def not_words(column: Any) -> Indices:
     """Return the positions of cells that cannot be words: dates, and several values in one cell."""
     if column.dtype != object:
         return np.flatnonzero(column.notna())
-    return np.flatnonzero([not _is_single(cell) for cell in column])
-
-
-def _is_single(cell: Any) -> bool:
-    try:
-        hash(cell)
-    except TypeError:
-        return False
-    return True
+    return np.flatnonzero([not isinstance(cell, Hashable) for cell in column])

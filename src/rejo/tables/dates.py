@@ -104,17 +104,15 @@ def _iso_days(words: list[str]) -> NDArray[np.datetime64] | None:
 
 
 def _settled(found: Mapping[str, datetime], format: str) -> datetime | None:
-    if len(found) == 1:
-        ((own, date),) = found.items()
-        against = (own in DAY_FIRST and format in MONTH_FIRST) or (
-            own in MONTH_FIRST and format in DAY_FIRST
-        )
-        return None if against else date
-    first = format in DAY_FIRST
-    if format not in DAY_FIRST and format not in MONTH_FIRST:
-        dates = set(found.values())
-        return dates.pop() if len(dates) == 1 else None
-    return next((date for own, date in found.items() if (own in DAY_FIRST) == first), None)
+    against = MONTH_FIRST if format in DAY_FIRST else DAY_FIRST if format in MONTH_FIRST else ()
+    dates = {date for own, date in found.items() if own not in against}
+    return dates.pop() if len(dates) == 1 else None
+
+
+def _first(found: Mapping[str, datetime]) -> str:
+    """Return what comes first, "day" or "month", if that is the only way to read a date."""
+    format = next(iter(found)) if len(found) == 1 else ""
+    return "day" if format in DAY_FIRST else "month" if format in MONTH_FIRST else ""
 
 
 def order_of(words: Iterable[str], format: str) -> str:
@@ -122,28 +120,13 @@ def order_of(words: Iterable[str], format: str) -> str:
 
     One date is not enough to show another order than that of the format.
     """
-    shown: dict[str, int] = {"%d/%m/%Y": 0, "%m/%d/%Y": 0}
-    for word in words:
-        if "/" in word or "-" in word[1:3]:  # others have only one order
-            for own in found if len(found := read_date(word)) == 1 else ():
-                if own in DAY_FIRST or own in MONTH_FIRST:
-                    shown["%d/%m/%Y" if own in DAY_FIRST else "%m/%d/%Y"] += 1
-    day, month = shown.values()
-    if day and not month:
-        return "%d/%m/%Y" if day > (format in MONTH_FIRST) else format
-    if month and not day:
-        return "%m/%d/%Y" if month > (format in DAY_FIRST) else format
+    some = (word for word in words if "/" in word or "-" in word[1:3])  # others have only one order
+    n = Counter(_first(read_date(word)) for word in some)
+    if n["day"] > (format in MONTH_FIRST) and not n["month"]:
+        return "%d/%m/%Y"
+    if n["month"] > (format in DAY_FIRST) and not n["day"]:
+        return "%m/%d/%Y"
     return format
-
-
-def example(format: str) -> str:
-    """Return a date in this format."""
-    return datetime(2024, 12, 31).strftime(format)
-
-
-REMEDY = Text(
-    f"Write the dates as {example('%Y-%m-%d')}, or name the column in ", Setting("words"), "."
-)
 
 
 def _numeric(found: re.Match[str]) -> dict[str, datetime]:
@@ -189,7 +172,7 @@ def _date(year: int, month: int, day: int, found: re.Match[str]) -> datetime | N
 # ---- columns ---------------------------------------------------------------------------------
 
 Found = list[Mapping[str, datetime]]  # of each word
-Place = Callable[[str, int], str]  # of a column and a row
+Place = Callable[[int, str], str]  # of a row and a column
 
 
 def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
@@ -199,22 +182,18 @@ def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
     may.
     """
     found = {name: read for name, c in columns.items() if (read := _dates(c)) is not None}
-    shown_first = {name: _order(columns[name], read, place, name) for name, read in found.items()}
-    known = {order for order in shown_first.values() if order}
+    orders = {name: _order(columns[name], read, place, name) for name, read in found.items()}
+    known = set(filter(None, orders.values()))
     dates = {}
     for name, read in found.items():
-        order = shown_first[name] or (min(known) if len(known) == 1 else None)
+        order = orders[name] or (min(known) if len(known) == 1 else "")
         unclear = [i for i, ways in enumerate(read) if len(set(ways.values())) > 1]
-        if order is None and unclear:
+        if not order and unclear:
             word = columns[name].words[unclear[0]]
             day, month = (f"{date:%Y-%m-%d}" for date in read[unclear[0]].values())
-            raise TableError(
-                f"{shown(word)} may be {day} or {month}: no cell shows whether the day or the "
-                "month comes first",
-                where=place(name, int((columns[name].codes == unclear[0]).argmax())),
-                parameter="words",
-                remedy=REMEDY,
-            )
+            why = "no cell shows whether the day or the month comes first"
+            problem = f"{shown(word)} may be {day} or {month}: {why}"
+            raise _mixed(problem, columns[name], unclear[0], place, name)
         dates[name] = _as_dates(columns[name], read, order or "day")
     return dates
 
@@ -230,30 +209,35 @@ def _dates(column: Words) -> Found | None:
             if i == 20 and len(wrong) == 21:  # words; do not look at all of them
                 return None
     counts = count_words(column)
-    gap = np.array([means_missing(word) for word in column.words], dtype=bool)
-    n = int(counts.sum() - counts[gap].sum())
+    n = int(counts.sum() - counts[_gaps(column)].sum())
     different = len({next(iter(ways.values())) for ways in read if ways})
     enough = different >= (FEWEST_NUMBERS if wrong else 1)
     return read if enough and few(int(counts[wrong].sum()), n) else None
 
 
-def _order(column: Words, read: Found, place: Place, name: str) -> str | None:
-    """Return what comes first, "day" or "month"; None if no cell shows it."""
+def _gaps(column: Words) -> NDArray[np.bool_]:
+    return np.array([means_missing(word) for word in column.words], dtype=bool)
+
+
+def _order(column: Words, read: Found, place: Place, name: str) -> str:
+    """Return what comes first, "day" or "month"; empty if no cell shows it."""
     first: dict[str, int] = {}
     for i, ways in enumerate(read):
-        if len(ways) == 1:
-            (format,) = ways
-            order = "day" if format in DAY_FIRST else "month" if format in MONTH_FIRST else None
-            if order:
-                first.setdefault(order, i)
+        first.setdefault(_first(ways), i)
+    first.pop("", None)
     if len(first) < 2:
-        return next(iter(first), None)
-    day, month = column.words[first["day"]], column.words[first["month"]]
-    raise TableError(
-        f"{shown(day)} has the day first, but {shown(month)} has the month first",
-        where=place(name, int((column.codes == first["month"]).argmax())),
+        return next(iter(first), "")
+    day, month = (shown(column.words[first[order]]) for order in ("day", "month"))
+    problem = f"{day} has the day first, but {month} has the month first"
+    raise _mixed(problem, column, first["month"], place, name)
+
+
+def _mixed(problem: str, column: Words, word: int, place: Place, name: str) -> TableError:
+    return TableError(
+        problem,
+        where=place(int((column.codes == word).argmax()), name),
         parameter="words",
-        remedy=REMEDY,
+        remedy=Text("Write the dates as 2024-12-31, or name the column in ", Setting("words"), "."),
     )
 
 
@@ -266,14 +250,13 @@ def _as_dates(column: Words, read: Found, order: str) -> Parsed:
             format = next((format for format in ways if format in kept), next(iter(ways)))
             formats[format] += n
             first.setdefault(format, word)
-    values = parse_dates(column.words, "%d/%m/%Y" if order == "day" else "%m/%d/%Y")
-    gap = np.array([means_missing(word) for word in column.words], dtype=bool)
-    odd = np.isnat(values) & ~gap
+    values, gap = parse_dates(column.words, next(iter(kept))), _gaps(column)
     remarks: tuple[Said, ...] = ()
     if len(formats) > 1:
         some = [shown(first[format]) for format, _ in formats.most_common(2)]
         remarks = ((f"dates in {len(formats)} formats", f", such as {' and '.join(some)}"),)
     # A format that shows the order is read together with all others.
-    ordered = [format for format, _ in formats.most_common() if format in kept]
-    main = ordered[0] if ordered else formats.most_common(1)[0][0]
+    common = [format for format, _ in formats.most_common()]
+    main = next((format for format in common if format in kept), common[0])
+    odd = np.isnat(values) & ~gap
     return Parsed(values, main, np.flatnonzero(gap), np.flatnonzero(odd), remarks)

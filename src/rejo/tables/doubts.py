@@ -87,11 +87,8 @@ class _Doubts:
         for row, doubt in zip(rows.tolist(), doubts, strict=False):
             self.by_row.setdefault(row, []).append(doubt)
 
-    def missing(self, name: str, gaps: NDArray[np.bool_] | None, known: Learnt | None) -> None:
-        """Count the cells of a column that are missing, if there are any."""
-        if gaps is None:
-            self.empty[:] = False
-            return
+    def missing(self, name: str, gaps: NDArray[np.bool_], known: Learnt | None) -> None:
+        """Count the cells of a column that are missing."""
         self.empty &= gaps
         if known is not None and not known["missing"]:
             self.add(np.flatnonzero(gaps), repeat(Doubt("missing", name)))
@@ -113,7 +110,7 @@ def check_table(
     for name, kind in kinds.items():
         how, known = written.get(name, {}), learnt.get(name)
         if kind == "category":
-            found = _check_words(X[name], kind, known, doubts)
+            found = _check_words(X[name], known, doubts)
         else:
             since = time if known and known.get("role") == "age" else None
             found = _check_numbers(X[name], kind, how, known, doubts, since)
@@ -122,8 +119,7 @@ def check_table(
     for row in np.flatnonzero(doubts.empty).tolist():
         doubts.by_row[row] = [Doubt("empty")]
     # Cells of such a row may stand in the wrong columns: whatever is said of them may be wrong.
-    found_by_reader = X.attrs.get("doubts", {})
-    for index, (why, detail) in found_by_reader.items():
+    for index, (why, detail) in X.attrs.get("doubts", {}).items():
         if index in X.index:
             said = Doubt(why, value=detail, kind=detail)
             doubts.by_row[int(X.index.get_loc(index))] = [said]
@@ -157,29 +153,27 @@ def _check_numbers(
     name = column.name
     unit = written.get("unit", "")
     wanted = f"a number in {unit}" if unit else kind
-    numbers = columns.days_of(values) if kind == "date" else values
-    dated = np.isnan(numbers)
-    numbers = numbers if since is None else since - numbers
+    own = columns.days_of(values) if kind == "date" else values
+    numbers = own if since is None else since - own
     low, high = (known["low"], known["high"]) if known else (-LARGEST, LARGEST)
-    if not (len(numbers) and low <= numbers.min() and numbers.max() <= high):  # or one is missing
-        for row, cell in zip(unread.tolist(), column.iloc[unread].tolist(), strict=True):
-            why = "unclear" if isinstance(cell, Unclear) else "unreadable"
-            what = "large" if row in large else wanted
-            what = "share" if isinstance(cell, Share) else what
-            doubts.by_row.setdefault(row, []).append(Doubt(why, name, str(cell), what))
-        gaps = dated
-        gaps[unread] = False
-        doubts.missing(name, gaps, known)
-        far = np.flatnonzero((numbers < low) | (numbers > high))
-        cells = values[far].astype("datetime64[D]") if kind == "date" else values[far]
-        words = [word_of(cell) for cell in cells.tolist()]
-        doubts.add(far, (Doubt("outside", name, word, kind) for word in words))
-    else:
-        doubts.missing(name, None, known)
+    if len(numbers) and low <= numbers.min() and numbers.max() <= high:  # and none is missing
+        doubts.empty[:] = False
+        return values if column.dtype.kind not in "fiuM" else None
+    for row, cell in zip(unread.tolist(), column.iloc[unread].tolist(), strict=True):
+        why = "unclear" if isinstance(cell, Unclear) else "unreadable"
+        what = "large" if row in large else wanted
+        what = "share" if isinstance(cell, Share) else what
+        doubts.by_row.setdefault(row, []).append(Doubt(why, name, str(cell), what))
+    gaps = np.isnan(own)
+    gaps[unread] = False
+    doubts.missing(name, gaps, known)
+    far = np.flatnonzero((numbers < low) | (numbers > high))
+    cells = values[far].astype("datetime64[D]") if kind == "date" else values[far]
+    doubts.add(far, (Doubt("outside", name, word_of(cell), kind) for cell in cells.tolist()))
     return values if len(unread) or column.dtype.kind not in "fiuM" else None
 
 
-def _check_words(column: Any, kind: str, known: Learnt | None, doubts: _Doubts) -> Any:
+def _check_words(column: Any, known: Learnt | None, doubts: _Doubts) -> Any:
     """Check a column of words; return it as categories, which are encoded faster."""
     pd = import_pandas("checking a table")
     name = column.name
@@ -189,20 +183,17 @@ def _check_words(column: Any, kind: str, known: Learnt | None, doubts: _Doubts) 
     except TableError:
         unread = columns.not_words(column)
         cells = column.iloc[unread].tolist()
-        doubts.add(unread, (Doubt("unreadable", name, str(cell), kind) for cell in cells))
+        doubts.add(unread, (Doubt("unreadable", name, str(cell), "category") for cell in cells))
         column = column.astype(object)
         column.iloc[unread] = None
         words = columns.as_words(column)
-    if len(words.codes) and words.codes.min() >= 0:
-        doubts.missing(name, None, known)
-    else:
-        gaps = words.codes < 0
-        gaps[unread] = False
-        doubts.missing(name, gaps, known)
+    gaps = words.codes < 0
+    gaps[unread] = False
+    doubts.missing(name, gaps, known)
     new = columns.unseen(words.words, known) if known else np.zeros(0, dtype=bool)
     if new.any():
         rows = np.flatnonzero(np.append(new, False)[words.codes])
-        said = [Doubt("unseen", name, word, kind) for word in words.words]
+        said = [Doubt("unseen", name, word, "category") for word in words.words]
         doubts.add(rows, (said[code] for code in words.codes[rows].tolist()))
     if isinstance(column.dtype, pd.CategoricalDtype):
         return None
@@ -263,16 +254,16 @@ def describe_strange(
 
 
 def _describe(origin: Origin, strange: Any, cell: Any) -> str:
-    name = origin.name
+    name, empty = origin.name, cell is None or str(cell) in ("nan", "NaT", "<NA>")
     if origin.what == "missing":
-        there = strange.value < 0.5
-        return (
-            f"{name}: unusual to have a value here" if there else f"{name}: unusual to be missing"
-        )
+        return f"{name}: unusual " + ("to have a value here" if strange.value < 0.5 else
+                                      "to be missing")  # fmt: skip
     if origin.what == "word":
-        if strange.value < 0.5 and _is_empty(cell):
-            return f"{name}: unusual not to be {_cell(cell, origin)}"
-        return f"{name} {_cell(cell, origin)}: unusual with the other values"
+        word = "another word" if origin.word is None else shown(origin.word)
+        if empty and strange.value < 0.5:
+            return f"{name}: unusual not to be {word}"
+        said = word if empty else shown(str(cell)[:LONGEST])
+        return f"{name} {said}: unusual with the other values"
     if origin.what == "month":
         return f"{name}: unusual month"
     value = origin.value(strange.value)
@@ -285,23 +276,12 @@ def _describe(origin: Origin, strange: Any, cell: Any) -> str:
     return f"{name} {value}: the other values suggest about {expected}"
 
 
-def _cell(cell: Any, origin: Origin) -> str:
-    if _is_empty(cell):
-        return "another word" if origin.word is None else shown(origin.word)
-    return shown(str(cell)[:LONGEST])
-
-
-def _is_empty(cell: Any) -> bool:
-    return cell is None or str(cell) in ("nan", "NaT", "<NA>")
-
-
 def shown_number(number: float) -> str:
     """Return a number in at most six digits; a whole number in all of them.
 
     >>> shown_number(97.0000000001), shown_number(1234567.0), shown_number(0.12345678)
     ('97', '1234567', '0.123457')
     """
-    whole = round(number) if abs(number) < 1e15 else number
-    if abs(number - whole) <= 1e-6 * max(abs(number), 1e-3):
-        return f"{whole:.0f}" if abs(number) < 1e15 else f"{number:.6g}"
-    return f"{number:.6g}"
+    near = 1e-6 * max(abs(number), 1e-3)
+    is_whole = abs(number) < 1e15 and abs(number - round(number)) <= near
+    return f"{round(number)}" if is_whole else f"{number:.6g}"

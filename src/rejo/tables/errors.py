@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from rejo._errors import LONGEST_VALUE, RejoError, close_words, safe, shown
+from rejo._errors import LONGEST_VALUE, RejoError, Text, close_words, shown
+from rejo._io import printable
 
 MOST_NAMES = 30
 MOST_COMPARED = 1000
@@ -54,8 +55,11 @@ class TableError(RejoError):
     the row has 3 fields, but there are 2 columns (separator ';')
     """
 
+    column: str | None = None  # that the table lacks
+
     def __init__(self, problem: str, **parts: str | None) -> None:
-        super().__init__(safe(problem), **{name: x and safe(x) for name, x in parts.items()})
+        safe = {name: part and Text(part).cleaned(printable) for name, part in parts.items()}
+        super().__init__(Text(problem).cleaned(printable), **safe)
 
 
 def listed(names: Iterable[object]) -> str:
@@ -81,17 +85,25 @@ def check_columns(
     names = set(known)
     for column in needed:
         if column not in names:
-            raise TableError(
+            error = TableError(
                 f"no column {shown(column)}",
                 where=where,
                 parameter=parameter,
                 remedy=f"{did_you_mean(str(column), known)}The columns are: {listed(known)}"
                 + ". Is the first line a title? Delete it." * (len(known) == 1),
             )
+            error.column = column
+            raise error
 
 
-def check_different(where: str, names: list[str]) -> None:
-    """Refuse a table with two columns of the same name."""
+def check_names(where: str, names: list[str]) -> None:
+    """Refuse a table with too many columns, or with two of the same name."""
+    if len(names) > COLUMNS:
+        raise TableError(
+            f"{len(names):,} columns are more than the limit of {COLUMNS:,}",
+            where=where,
+            remedy="Leave out those that are not needed.",
+        )
     if twice := [name for name, count in Counter(names).items() if name and count > 1]:
         raise TableError(
             f"several columns have the same name: {listed(twice)}",
@@ -141,24 +153,6 @@ def check_unpacked(
         )
 
 
-def check_whole(size: int, where: str) -> None:
-    """Refuse a table that is too large to be read whole."""
-    if size > TABLE:
-        raise too_large(
-            "the table is too large to be read whole", TABLE, where, "Take a sample of its rows."
-        )
-
-
-def check_count(n_columns: int, where: str) -> None:
-    """Refuse a table with too many columns."""
-    if n_columns > COLUMNS:
-        raise TableError(
-            f"{n_columns:,} columns are more than the limit of {COLUMNS:,}",
-            where=where,
-            remedy="Leave out those that are not needed.",
-        )
-
-
 def long_field(where: str) -> TableError:
     """Return the error for a cell that is too long."""
     return too_large("a cell is too long", FIELD, where, "Shorten it, or leave the column out.")
@@ -166,24 +160,23 @@ def long_field(where: str) -> TableError:
 
 def import_pandas(who: str = "reading a table") -> Any:
     """Return the pandas module; the error names the extra to install."""
-    return _import("pandas", who)
+    return _import(who, "pandas")
 
 
 def import_pyarrow(who: str = "reading a table") -> Any:
     """Return the pyarrow module, with its parts for CSV and Parquet files."""
-    for part in ("pyarrow.compute", "pyarrow.csv", "pyarrow.parquet"):
-        found = _import(part, who)
-    return found
+    return _import(who, "pyarrow", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet")
 
 
 def import_sqlalchemy() -> Any:
-    """Return the sqlalchemy module; the error names the extra to install."""
-    return _import("sqlalchemy", "a database")
+    """Return the sqlalchemy module."""
+    return _import("a database", "SQLAlchemy")
 
 
-def _import(module: str, who: str) -> Any:
+def _import(who: str, package: str, *parts: str) -> Any:
     try:
-        return __import__(module)  # the package, of which a part is imported too
+        for part in parts:
+            __import__(part)
+        return __import__(package.lower())
     except ImportError:
-        name = {"sqlalchemy": "SQLAlchemy"}.get(module, module.partition(".")[0])
-        raise ImportError(f'{who} needs {name}: pip install "rejo[tables]"') from None
+        raise ImportError(f'{who} needs {package}: pip install "rejo[tables]"') from None

@@ -12,7 +12,6 @@ Otherwise the user is asked.  Columns of plain numbers, as programs write them, 
 import re
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -28,9 +27,11 @@ from rejo.tables.values import (
     Parsed,
     Said,
     Words,
+    are_strings,
     count_words,
     few,
     means_missing,
+    most_frequent,
     typed_number,
 )
 
@@ -122,16 +123,13 @@ def read_cell(word: str, decimal: str) -> WrittenNumber | None:
         last = None
     elif last and len(last) > 1:
         return None
-    signs = [sign[0] for sign in (first, second, last) if sign]
-    if (opened is not None) + len(signs) > 1 or (opened is not None) != bool(inner or outer):
-        return None
-    if inner and outer:
-        return None
+    signs = [sign[0] for sign in (first, second, last, opened) if sign]
     unit = (before or "").rstrip(".") + (after or "").rstrip(".")
-    if len(unit) > LONGEST_UNIT:
+    closed = [bracket for bracket in (inner, outer) if bracket]
+    if len(signs) > 1 or len(closed) != bool(opened) or len(unit) > LONGEST_UNIT:
         return None
     value = float(number.translate(_TO_POINT[decimal]))
-    negative = opened is not None or signs[:1] not in ([], ["+"])
+    negative = signs not in ([], ["+"])
     return WrittenNumber(-value if negative else value, unit, CODE.fullmatch(number) is not None)
 
 
@@ -170,37 +168,23 @@ def number(word: str, decimal: str, unit: str = "") -> float | None:
     cell = read_cell(word, decimal)
     if cell is None:
         return None
-    if (
-        cell.unit
-        and same_unit(cell.unit) != same_unit(unit)
-        and (unit or not is_currency(cell.unit))
-    ):
-        return None
-    if not cell.unit and unit and is_factor(unit):
-        return None
-    return cell.value
+    if not cell.unit:
+        return None if unit and is_factor(unit) else cell.value
+    same = same_unit(cell.unit) == same_unit(unit)
+    return cell.value if same or (not unit and is_currency(cell.unit)) else None
 
 
 def decimal_of(decimal: str | None, thousands: str | None, where: str) -> str | None:
     """Return the decimal mark that the options give; None if they leave it open."""
+    parameter, mark, problem = "thousands", Setting("thousands", thousands), None
     if decimal is not None and decimal not in OTHER:
-        raise TableError(
-            Text(Setting("decimal", decimal), " is not '.' or ','"),
-            where=where,
-            parameter="decimal",
-        )
-    if thousands is not None and thousands not in (*OTHER, *_BLANKS, *_APOSTROPHES):
-        raise TableError(
-            Text(Setting("thousands", thousands), " is not '.', ',', \"'\" or a blank"),
-            where=where,
-            parameter="thousands",
-        )
-    if thousands is not None and thousands == decimal:
-        raise TableError(
-            Text(Setting("thousands", thousands), " is also the decimal mark"),
-            where=where,
-            parameter="thousands",
-        )
+        parameter, problem = "decimal", Text(Setting("decimal", decimal), " is not '.' or ','")
+    elif thousands is not None and thousands not in (*OTHER, *_BLANKS, *_APOSTROPHES):
+        problem = Text(mark, " is not '.', ',', \"'\" or a blank")
+    elif thousands is not None and thousands == decimal:
+        problem = Text(mark, " is also the decimal mark")
+    if problem is not None:
+        raise TableError(problem, where=where, parameter=parameter)
     return decimal or OTHER.get(thousands or "")
 
 
@@ -211,25 +195,18 @@ _WORDS_FOR_GAPS = ["n/a", "#N/A", "-", "--", ".", "none", "None", "null", "na", 
                    "?", "nan", "NaN", "NULL"]  # fmt: skip
 
 
-class Plain(NamedTuple):
-    """A column of numbers as programs write them, such as ``-1.5`` or ``3e-4``."""
-
-    values: Floats  # (n_rows,) NaN where missing
-    mark: str  # the decimal mark that cells can only have; empty if none shows it
-    is_unclear: bool  # cells such as 2.100 may be thousands
-    has_codes: bool  # a cell such as 007
-
-
 def plain_numbers(
-    strings: Any, gaps: Gaps, decimal: str | None = None, *, look: bool = True
-) -> Plain | None:
-    """Read an Arrow array of strings, if all of it are plain numbers; None if a cell is not.
+    strings: Any, gaps: Gaps, decimal: str | None = None, *, look: bool = True, codes: bool = True
+) -> tuple[Floats, str] | None:
+    """Read an Arrow array whose cells are all strings such as ``-1.5`` or ``3e-4``; None if not.
 
-    ``look`` finds out what the cells show.  ``decimal`` is their mark, if it is known.
+    ``decimal`` is their mark, if it is known.  ``look`` finds out what the cells show: return also
+    the decimal mark that they can only have, empty if none shows it.  If some may be thousands, as
+    2.100, they are not plain, and without ``codes`` neither if some are such as 007.
     """
     pa = import_pyarrow()
     compute = pa.compute
-    if pa.types.is_dictionary(strings.type):
+    if not are_strings(strings.type) or pa.types.is_dictionary(strings.type):
         return None
     for word in strings[:LOOK].to_pylist():
         bare = (word or "").strip()
@@ -245,7 +222,8 @@ def plain_numbers(
     if found is None or np.isinf(found[0]).any():
         return None
     values = gaps.without(found[0])
-    return _looked_at(values, found[1], mark) if look else Plain(values, "", False, False)
+    shows = _looked_at(values, found[1], codes) if look else False
+    return None if shows is None else (values, mark if shows else "")
 
 
 def _cast(texts: Any, gaps: Gaps) -> tuple[Floats, Any] | None:
@@ -272,16 +250,17 @@ def _cast(texts: Any, gaps: Gaps) -> tuple[Floats, Any] | None:
     return None
 
 
-def _looked_at(values: Floats, texts: Any, mark: str) -> Plain:
-    """Say what the cells of a column show about their decimal mark, and whether some are codes."""
+def _looked_at(values: Floats, texts: Any, codes: bool) -> bool | None:
+    """Return whether cells show that their mark is a decimal mark; None if they are not plain."""
     data, starts, ends = Letters.of(texts)
     if not len(data):
-        return Plain(values, "", False, False)
-    first = np.minimum(starts, len(data) - 1)
-    starts = starts + np.isin(data[first], list(b"+-")) * (ends > starts)
-    size, last = ends - starts, len(data) - 1
-    first = data[np.minimum(starts, last)]
-    codes = (first == ZERO) & (size > 1) & (data[np.minimum(starts + 1, last)] - ZERO < 10)
+        return False
+    last = len(data) - 1
+    starts = starts + np.isin(data[np.minimum(starts, last)], list(b"+-")) * (ends > starts)
+    size, first = ends - starts, data[np.minimum(starts, last)]
+    zero = (first == ZERO) & (size > 1)
+    if not codes and (data[np.minimum(starts + 1, last)][zero] - ZERO < 10).any():
+        return None
     three = (size > 3) & (data[np.maximum(ends - 4, 0)] == MARK)
     if three.any():  # and not such as 1.5e3
         digits = [data[np.maximum(ends - i, 0)] - ZERO < 10 for i in (1, 2, 3)]
@@ -291,25 +270,40 @@ def _looked_at(values: Floats, texts: Any, mark: str) -> Plain:
     n_grouped, n_broken = int(grouped.sum()), int(broken.sum())
     zeros = bool((grouped & (data[np.maximum(ends - 1, 0)] == ZERO)).any())
     sure = bool((three & ~grouped).any())
-    shown_here = sure or (n_broken > 0 and (not zeros or not few(n_broken, n_broken + n_grouped)))
-    is_unclear = n_grouped > 0 and not shown_here
-    return Plain(values, mark if shown_here else "", is_unclear, bool(codes.any()))
+    if sure or (n_broken > 0 and (not zeros or not few(n_broken, n_broken + n_grouped))):
+        return True
+    return None if n_grouped else False
 
 
 # ---- columns of words that may be numbers ----------------------------------------------------
 
 
-@dataclass(frozen=True)
 class NumberCounts:
     """The words of a column, each read with both decimal marks."""
 
-    words: list[str]
-    counts: Indices  # (n_words,) cells
-    rows: Indices  # (n_words,) first row with the word
-    gap: NDArray[np.bool_]  # (n_words,) means a missing value beside numbers
-    read: dict[str, list[WrittenNumber | None]]  # by decimal mark
-    only: dict[str, Indices]  # words that are numbers with this mark and not with the other
-    both: Indices  # words that are different numbers with either mark
+    def __init__(self, column: Words) -> None:
+        self.words, self._codes = column.words, column.codes
+        self.counts = count_words(column)  # (n_words,) cells
+        points = [read_cell(word, ".") for word in self.words]
+        commas = [read_cell(word, ",") if "." in word or "," in word else point
+                  for word, point in zip(self.words, points, strict=True)]  # fmt: skip
+        self.read = {".": points, ",": commas}
+        self.values = {  # (n_words,) NaN for a word that is not a number
+            mark: np.array([np.nan if cell is None else cell.value for cell in read])
+            for mark, read in self.read.items()
+        }
+        point, comma = (~np.isnan(values) for values in self.values.values())
+        # Words that are numbers with one mark and not with the other, and different ones with both.
+        self.only = {".": np.flatnonzero(point & ~comma), ",": np.flatnonzero(comma & ~point)}
+        differ = self.values["."] != self.values[","]
+        self.both = np.flatnonzero(point & comma & differ)
+        self._numbers = point | comma
+        gaps = np.array([means_missing(word) for word in self.words], dtype=bool)
+        self.gap = gaps & ~self._numbers  # (n_words,) means a missing value beside numbers
+
+    def row(self, word: int) -> int:
+        """Return the first row with a word."""
+        return int((self._codes == word).argmax())
 
     def cells(self, words: Indices | NDArray[np.bool_]) -> int:
         """Return the number of cells with some words."""
@@ -323,58 +317,22 @@ class NumberCounts:
     @property
     def may_be_numbers(self) -> bool:
         """Return whether more than half of the cells are numbers with either mark."""
-        n = int(self.counts.sum() - self.counts[self.gap].sum())
-        pairs = zip(self.read["."], self.read[","], strict=True)
-        fine = np.array([one is not None or two is not None for one, two in pairs], dtype=bool)
-        return 2 * self.cells(fine) > n
+        return 2 * self.cells(self._numbers) > self.cells(~self.gap)
 
     def most(self, words: Indices) -> int:
         """Return the most frequent of some words."""
         return int(words[self.counts[words].argmax()])
 
-    def proof(self) -> str | None:
-        """Return the decimal mark that the cells can only have, but for a few; None without any."""
-        n_point, n_comma = self.cells(self.only["."]), self.cells(self.only[","])
-        if not n_point and not n_comma:
+    def proof(self, expected: str | None = None) -> str | None:
+        """Return the decimal mark that the cells can only have, but for a few; None without any.
+
+        A few cells do not prove another one than is ``expected``.
+        """
+        n = {mark: self.cells(words) for mark, words in self.only.items()}
+        mark = "." if n["."] >= n[","] else ","
+        if not n[mark] or not few(n[OTHER[mark]], sum(n.values())):
             return None
-        mark = "." if n_point >= n_comma else ","
-        return mark if few(min(n_point, n_comma), n_point + n_comma) else None
-
-
-def tally(column: Words) -> NumberCounts:
-    """Read each word of a column with both decimal marks."""
-    words = column.words
-    counts = count_words(column)
-    rows = np.zeros(len(words) + 1, dtype=np.intp)
-    rows[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
-    read: dict[str, list[WrittenNumber | None]] = {".": [], ",": []}
-    only: dict[str, list[int]] = {".": [], ",": []}
-    both: list[int] = []
-    gap = np.zeros(len(words), dtype=bool)
-    for i, word in enumerate(words):
-        point = read_cell(word, ".")
-        comma = read_cell(word, ",") if "." in word or "," in word else point
-        read["."].append(point)
-        read[","].append(comma)
-        if point is None and comma is None:
-            gap[i] = means_missing(word)
-        elif comma is None:
-            only["."].append(i)
-        elif point is None:
-            only[","].append(i)
-        elif point.value != comma.value:
-            both.append(i)
-    places = {mark: np.array(found, dtype=np.intp) for mark, found in only.items()}
-    return NumberCounts(words, counts, rows[:-1], gap, read, places, np.array(both, dtype=np.intp))
-
-
-def shown_mark(column: Words, expected: str) -> str | None:
-    """Return the decimal mark that the cells can only have; a few do not show another one."""
-    found = tally(column)
-    mark = found.proof()
-    if mark is None or mark == expected:
-        return mark
-    return None if few(found.cells(found.only[mark]), found.n_marked) else mark
+        return mark if expected in (None, mark) or not few(n[mark], self.n_marked) else None
 
 
 def unclear_words(column: Words, expected: str, usual: float) -> set[str]:
@@ -382,24 +340,17 @@ def unclear_words(column: Words, expected: str, usual: float) -> set[str]:
 
     The cells beside them may show it, or the number that is usual in training: 2100 rather than 2.
     """
-    found = tally(column)
+    found = NumberCounts(column)
     marks = {_mark(found.words[i]) for i in found.both}
     proof = found.proof()
     if len(marks) != 1 or (proof is not None and not _is_weak(found, proof)):
         return set()
     likely = {_by_its_cells(found, marks.pop())} - {None}
     if usual:
-        sizes = {mark: _median(found, found.both, mark) for mark in OTHER}
-        nearest = min(OTHER, key=lambda mark: abs(np.log(sizes[mark] / abs(usual))))
-        likely.add(nearest)
+        n, both = found.counts[found.both], found.both
+        sizes = {m: np.median(np.repeat(np.abs(found.values[m][both]), n)) for m in OTHER}
+        likely.add(min(OTHER, key=lambda mark: abs(np.log(sizes[mark] / abs(usual)))))
     return {found.words[i] for i in found.both} if OTHER[expected] in likely else set()
-
-
-def _median(found: NumberCounts, words: Indices, decimal: str) -> float:
-    """Return the median size of the numbers that some words are with this mark."""
-    cells = [found.read[decimal][i] for i in words]
-    sizes = [abs(cell.value) if cell else np.nan for cell in cells]
-    return float(np.median(np.repeat(sizes, found.counts[words])))
 
 
 # ---- the decimal mark ------------------------------------------------------------------------
@@ -412,43 +363,33 @@ def settle(
 
     ``others`` are the marks that other columns can only have.
     """
-    proof = found.proof()
-    if proof is None and any(map(len, found.only.values())):
-        if option is not None:
-            return option, ()
-        raise _conflict(found, found.most(found.only["."]), found.most(found.only[","]), place)
+    proof, known = found.proof(), set(others)
     if proof is not None:
         if option is None and _is_weak(found, proof):
             raise _unclear(found, place)
         told = option is not None and option != proof
         return proof, (("the decimal mark", f" is {proof!r}, not {option!r}"),) * told
-    if not len(found.both):
-        return option or (min(others) if len(set(others)) == 1 else "."), ()
     if option is not None:
         return option, ()
-    marks = {_mark(found.words[i]) for i in found.both}
-    if len(marks) > 1:
-        first, second = (
-            next(i for i in found.both if _mark(found.words[i]) == mark) for mark in (".", ",")
-        )
-        raise _conflict(found, first, second, place)
-    (mark,) = marks
-    decimal = _by_its_cells(found, mark)
-    known = set(others)
+    if any(map(len, found.only.values())):
+        raise _conflict(found, found.most(found.only["."]), found.most(found.only[","]), place)
+    if not len(found.both):
+        return known.pop() if len(known) == 1 else ".", ()
+    first = {_mark(found.words[i]): i for i in found.both[::-1].tolist()}
+    if len(first) > 1:
+        raise _conflict(found, first["."], first[","], place)
+    decimal = _by_its_cells(found, *first)
     if decimal is None and len(known) == 1:
         (decimal,) = known
-    elif sep == "," and not known and decimal in (None, "."):
-        # In such files a comma is no decimal mark, unless the cells say so.
-        decimal = "."
-    elif sep == "," and not known and decimal == ",":
-        decimal = None
+    elif sep == "," and not known:
+        # In such files a comma is no decimal mark by itself.
+        decimal = None if decimal == "," else "."
     if decimal is None:
         raise _unclear(found, place)
     if sep == "," and decimal == ".":
         return decimal, ()
     word = found.most(found.both)
-    cell = found.read[decimal][word]
-    example = f": {shown(found.words[word])} is read as {_plain(cell)}"
+    example = f": {shown(found.words[word])} is read as {found.values[decimal][word]:.15g}"
     return decimal, (("points and commas as found", example),)
 
 
@@ -462,19 +403,18 @@ def _by_its_cells(found: NumberCounts, mark: str) -> str | None:
     Who writes thousands without a mark means a decimal mark by it.  Who writes three decimals
     writes them in every cell, or leaves out zeros at the end.
     """
-    unclear = set(found.both.tolist())
-    plain = [cell for i, cell in enumerate(found.read["."]) if cell and i not in unclear]
-    large = any(abs(cell.value) >= 1000 and cell.value == round(cell.value) for cell in plain)
-    zero = bool(plain) and any(_ends_in_zero(found, i) for i in found.both)
+    plain = np.delete(found.values["."], found.both)
+    plain = plain[~np.isnan(plain)]
+    large = bool(((np.abs(plain) >= 1000) & (plain == np.rint(plain))).any())
+    zero = len(plain) > 0 and any(_ends_in_zero(found, i) for i in found.both)
     if large == zero:
         return None
     return mark if large else OTHER[mark]
 
 
-def _ends_in_zero(found: NumberCounts, i: int) -> bool:
+def _ends_in_zero(found: NumberCounts, i: Any) -> bool:
     """Return whether a word such as 2.100 ends in 0."""
-    cell = found.read[OTHER[_mark(found.words[i])]][i]
-    return cell is not None and cell.value % 10 == 0
+    return bool(found.values[OTHER[_mark(found.words[i])]][i] % 10 == 0)
 
 
 def _is_weak(found: NumberCounts, proof: str) -> bool:
@@ -489,15 +429,11 @@ def _is_weak(found: NumberCounts, proof: str) -> bool:
     return not any(sum(map(str.isdigit, part)) == 3 for part in digits)
 
 
-def _plain(cell: WrittenNumber | None) -> str:
-    return "" if cell is None else f"{cell.value:.15g}"
-
-
 def _conflict(found: NumberCounts, first: int, second: int, place: Place) -> TableError:
     one, two = shown(found.words[first]), shown(found.words[second])
     return TableError(
         f"{one} has a decimal point, but {two} has a decimal comma",
-        where=place(int(found.rows[first])),
+        where=place(found.row(first)),
         parameter="decimal",
         remedy=Text(
             "Write all numbers of the column in one way, or pass ",
@@ -511,16 +447,13 @@ def _conflict(found: NumberCounts, first: int, second: int, place: Place) -> Tab
 
 def _unclear(found: NumberCounts, place: Place) -> TableError:
     some = sorted(found.both.tolist(), key=lambda i: -found.counts[i])[:2]
-    ways = " and ".join(
-        f"{shown(found.words[i])} may be {_plain(found.read['.'][i])} or "
-        f"{_plain(found.read[','][i])}"
-        for i in some
-    )
+    read = [(shown(found.words[i]), *(f"{found.values[m][i]:.15g}" for m in OTHER)) for i in some]
+    ways = " and ".join(f"{word} may be {one} or {two}" for word, one, two in read)
     mark = _mark(found.words[some[0]])
     return TableError(
         f"{ways}: the {'point' if mark == '.' else 'comma'} may be a decimal mark or a mark "
         "between thousands",
-        where=place(int(found.rows[some[0]])),
+        where=place(found.row(some[0])),
         parameter="decimal",
         remedy=Text("Pass ", Setting("decimal", mark), " or ", Setting("thousands", mark), "."),
     )
@@ -534,13 +467,14 @@ def read_numbers(
 ) -> tuple[Parsed | None, tuple[Said, ...]]:
     """Read a column as numbers with this decimal mark, or say why it looks like them only."""
     read = found.read[decimal]
-    is_number = np.array([cell is not None for cell in read], dtype=bool)
+    values = found.values[decimal].copy()
+    is_number = ~np.isnan(values)
     n_numbers, n_gaps = found.cells(is_number), found.cells(found.gap)
     n = int(found.counts.sum()) - n_gaps
     if not n_numbers or 2 * n_numbers <= n:
         return None, ()
-    if any(cell is not None and cell.code for cell in read):
-        codes = np.array([cell is not None and cell.code for cell in read])
+    codes = np.array([cell is not None and cell.code for cell in read], dtype=bool)
+    if codes.any():
         word = found.words[found.most(np.flatnonzero(codes))]
         remark = "read as words", f": {shown(word)} is a code, not a number"
         return None, (remark,) if 2 * found.cells(codes) < n else ()
@@ -549,54 +483,37 @@ def read_numbers(
         return None, about
     is_number &= ~wrong
     odd = np.flatnonzero(~is_number & ~found.gap)
-    kinds = len({cell.value for cell, fine in zip(read, is_number, strict=True) if cell and fine})
+    kinds = len(np.unique(values[is_number]))
     if not few(found.cells(odd), n) or kinds < (FEWEST_NUMBERS if len(odd) else 1 + bool(n_gaps)):
-        some = " and ".join(shown(found.words[i]) for i in _frequent(found, odd)[:2])
+        some = " and ".join(map(shown, most_frequent(found.words, found.counts, odd)))
         why = f"read as words: {n_numbers:,} of {n:,} cells are numbers", f", but not {some}"
         return None, (why,) if len(odd) else ()
-    values = np.array(
-        [
-            cell.value if cell and fine else np.nan
-            for cell, fine in zip(read, is_number, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    values[~is_number] = np.nan
     return Parsed(values, unit, np.flatnonzero(found.gap), odd, (*remarks, *about)), ()
-
-
-def _frequent(found: NumberCounts, words: Any) -> list[int]:
-    return sorted(np.asarray(words).tolist(), key=lambda i: -found.counts[i])
 
 
 def _unit(
     found: NumberCounts, read: list[WrittenNumber | None], n_numbers: int
 ) -> tuple[str | None, NDArray[np.bool_], tuple[Said, ...]]:
     """Return the unit of a column, words with another one, and remarks; None if there are two."""
-    words: dict[str, list[int]] = {}
-    for i, cell in enumerate(read):
-        if cell is not None:
-            words.setdefault(same_unit(cell.unit), []).append(i)
-    wrong = np.zeros(len(read), dtype=bool)
-    bare = found.cells(np.array(words.pop("", []), dtype=np.intp))
-    n_cells = {unit: found.cells(np.array(places)) for unit, places in words.items()}
-    units = sorted(words, key=lambda unit: -n_cells[unit])
-
-    def spelled(unit: str) -> str:
-        spellings: Counter[str] = Counter()
-        for i in words[unit]:
-            spellings[getattr(read[i], "unit", "")] += int(found.counts[i])
-        return spellings.most_common(1)[0][0]
-
+    own = [None if cell is None else same_unit(cell.unit) for cell in read]
+    spellings: dict[str, Counter[str]] = {}  # cells of each unit
+    for cell, unit, n in zip(read, own, found.counts.tolist(), strict=True):
+        if cell is not None and unit is not None:
+            spellings.setdefault(unit, Counter())[cell.unit] += n
+    bare = spellings.pop("", Counter()).total()
+    spelled = {unit: counts.most_common(1)[0][0] for unit, counts in spellings.items()}
+    units = sorted(spellings, key=lambda unit: -spellings[unit].total())
     # A few cells with a unit among numbers without one, or with another: not these numbers.
-    while units and few(n_cells[units[-1]], n_numbers):
-        last = units[-1]
-        others = bare + sum(n_cells[unit] for unit in units[:-1])
-        if others <= n_cells[last] or (len(units) == 1 and is_currency(spelled(last))):
+    while units and few(n_last := spellings[units[-1]].total(), n_numbers):
+        others = bare + sum(spellings[unit].total() for unit in units[:-1])
+        if others <= n_last or (len(units) == 1 and is_currency(spelled[units[0]])):
             break
-        wrong[words[units.pop()]] = True
+        units.pop()
+    wrong = np.array([bool(unit) and unit not in units for unit in own], dtype=bool)
     if not units:
         return "", wrong, ()
-    names = [spelled(unit) for unit in units]
+    names = [spelled[unit] for unit in units]
     if len(units) > 1:
         two = "read as words: the units differ", f", {shown(names[0])} and {shown(names[1])}"
         return None, wrong, (two,) if len(units) <= 3 else ()

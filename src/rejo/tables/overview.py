@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejo._io import percent
 from rejo._typing import Floats, Indices
@@ -82,7 +81,14 @@ def find_remarks(
     ]
     for name in frame.columns:
         reading = readings.get(name, Reading("text"))
-        found += on_reading(name, reading)
+        if n := reading.n_odd:
+            kind = "date" if reading.kind == "date" else "number"
+            text = f"{n:,} cells are not {kind}s" if n > 1 else f"1 cell is not a {kind}"
+            example = f" ({', '.join(map(shown, reading.odd[:2]))})" if reading.odd else ""
+            found.append(Remark("odd", name, f"{text}, read as missing", example))
+        if reading.unit:
+            found.append(Remark("unit", name, f"numbers with the unit {shown(reading.unit)}"))
+        found += [Remark("written", name, *remark) for remark in reading.remarks]
         column = frame[name]
         gaps = float(column.isna().mean()) if len(column) else 0.0
         if MANY_GAPS <= gaps < 1:
@@ -98,20 +104,6 @@ def find_remarks(
     return found
 
 
-def on_reading(name: str, reading: Reading) -> list[Remark]:
-    """Return what may surprise about how a column was read."""
-    found = []
-    if reading.n_odd:
-        n, kind = reading.n_odd, "date" if reading.kind == "date" else "number"
-        text = f"{n:,} cells are not {kind}s" if n > 1 else f"1 cell is not a {kind}"
-        text += ", read as missing"
-        example = f" ({', '.join(map(shown, reading.odd[:2]))})" if reading.odd else ""
-        found.append(Remark("odd", name, text, example))
-    if reading.unit:
-        found.append(Remark("unit", name, f"numbers with the unit {shown(reading.unit)}"))
-    return [*found, *(Remark("written", name, *remark) for remark in reading.remarks)]
-
-
 def like_ids(name: str, values: Floats) -> str:
     """Say why numbers look like identifiers rather than a measurement; empty if they do not."""
     n = len(values)
@@ -122,8 +114,8 @@ def like_ids(name: str, values: Floats) -> str:
     steps = np.diff(values)
     if (steps > 0).all() or (steps < 0).all():
         return "a different whole number in each row, in order, like an identifier"
-    digits = {len(f"{value:.0f}") for value in (values.min(), values.max())}
-    if ID_NAME.search(name) or (digits == {d for d in digits if d >= LONG} and len(digits) == 1):
+    shortest, longest = (len(f"{value:.0f}") for value in (values.min(), values.max()))
+    if ID_NAME.search(name) or shortest == longest >= LONG:
         return "a different whole number in each row, like an identifier"
     return ""
 
@@ -176,29 +168,19 @@ def twins(codes: Mapping[str, Indices], frame: Any) -> list[tuple[list[str], boo
 
     Values that are all different say nothing: such columns must be equal.
     """
+    pd = import_pandas("an overview of a table")
     found: dict[bytes, list[str]] = {}
     for name, column in codes.items():
         n_levels = int(column.max(initial=-1)) + 1
         if n_levels > 1 and len(column) >= FEWEST:
             different = n_levels > 0.5 * len(column)
-            same = _cells(frame[name]).tobytes() if different else column.tobytes()
-            found.setdefault(same, []).append(name)
+            cells = pd.util.hash_array(frame[name].to_numpy()) if different else column
+            found.setdefault(cells.tobytes(), []).append(name)
     return [
-        (names, all(_equal(frame[names[0]], frame[name]) for name in names[1:]))
+        (names, all(frame[names[0]].equals(frame[name]) for name in names[1:]))
         for names in found.values()
         if len(names) > 1
     ]
-
-
-def _cells(column: Any) -> NDArray[Any]:
-    pd = import_pandas("an overview of a table")
-    hashes: NDArray[Any] = pd.util.hash_array(column.to_numpy(), categorize=True)
-    return hashes
-
-
-def _equal(one: Any, other: Any) -> bool:
-    alike = one.dtype == other.dtype
-    return bool(alike and ((one == other) | (one.isna() & other.isna())).all())
 
 
 def names_the_cases(name: str, column: Any, codes: Indices) -> bool:
@@ -248,13 +230,8 @@ def count_repeats(codes: Mapping[str, Indices], y: Indices | None = None) -> Rep
     if not codes:
         return Repeats(0, 0)
     frame = pd.DataFrame({str(i): column for i, column in enumerate(codes.values())})
-    key = pd.util.hash_pandas_object(frame, index=False)
-    rows = pd.factorize(key)[0]
-    counts = np.bincount(rows)
-    again = counts[rows] > 1
-    if y is None or not again.any():
-        return Repeats(int(again.sum()), 0)
-    lowest, highest = np.full(len(counts), np.iinfo(np.intp).max), np.full(len(counts), -1)
-    np.minimum.at(lowest, rows, y)
-    np.maximum.at(highest, rows, y)
-    return Repeats(int(again.sum()), int((again & (lowest < highest)[rows]).sum()))
+    rows = pd.util.hash_pandas_object(frame, index=False)
+    again = rows.duplicated(keep=False).to_numpy()
+    classes = pd.Series(np.zeros(len(rows)) if y is None else y)
+    mixed = (classes.groupby(rows.to_numpy()).transform("nunique") > 1).to_numpy()
+    return Repeats(int(again.sum()), int((again & mixed).sum()))

@@ -1,10 +1,9 @@
 """Parquet files: one, or many as one table; pyarrow reads them.
 
 Words are taken from the dictionaries of a file, each once, so that a long word that is repeated a
-million times takes the memory of one.  :func:`pieces_of` lists the row groups of files; each can be
-read by itself, anywhere.  :func:`share` divides them among workers, and :func:`row_hashes` gives
-every row a number in ``[0, 1)`` by which rows can be held out: the same on every machine, whoever
-reads the row.
+million times takes the memory of one.  :class:`ParquetTable` lists the row groups of files; each
+can be read by itself, anywhere.  :func:`share` divides them among workers, and :func:`row_hashes`
+gives every row a number by which rows can be held out.
 """
 
 import os
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from glob import escape, glob, has_magic
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -25,8 +25,7 @@ from rejo.tables.errors import (
     PIECE,
     TableError,
     check_columns,
-    check_count,
-    check_different,
+    check_names,
     check_unpacked,
     import_pandas,
     import_pyarrow,
@@ -86,8 +85,7 @@ class ParquetSource(Source):
             about = self._file.metadata
             self.groups = range(about.num_row_groups) if groups is None else groups
             self.n_rows = about.num_rows if groups is None else sum(self.group_rows())
-        check_count(len(self.names), name)
-        check_different(name, self.names)
+        check_names(name, self.names)
         self.own_names = self.names
 
     def group_rows(self) -> list[int]:
@@ -175,12 +173,15 @@ class ParquetSource(Source):
         """Refuse, before anything is read, more than fits the file."""
         with self._reading():
             about = self._file.metadata
-            wanted = [
-                i
-                for i in range(about.num_columns)
-                if not set(columns).isdisjoint(_prefixes(about.schema.column(i).path))
-            ]
-            widest = max((about.schema.column(i).length or 0 for i in wanted), default=0)
+            leaves, names = map(about.schema.column, range(about.num_columns)), set(columns)
+            widest = max(
+                (
+                    leaf.length or 0
+                    for leaf in leaves
+                    if not names.isdisjoint(accumulate(leaf.path.split("."), "{}.{}".format))
+                ),
+                default=0,
+            )
             # Not what it says of each column: damage there would end the process.
             unpacked = sum(about.row_group(g).total_byte_size for g in self.groups)
         if widest > WIDEST_NUMBER:
@@ -215,12 +216,6 @@ def open_table(path: str | os.PathLike[str], how: Any = None) -> Iterator[Parque
     groups = [path.group] if isinstance(path, RowGroup) else None
     with open_stream(os.fspath(path)) as stream:
         yield ParquetSource(stream, str(path), groups)
-
-
-def _prefixes(path: str) -> list[str]:
-    """Return the columns that a leaf of the schema may belong to, by their names."""
-    parts = path.split(".")
-    return [".".join(parts[: i + 1]) for i in range(len(parts))]
 
 
 def open_stream(path: str) -> AbstractContextManager[BinaryIO]:
@@ -302,32 +297,24 @@ def _matching(path: str) -> list[str]:
     """Return the files that one name stands for."""
     if URL.match(path):
         store, name = store_of(path)
-        if store.isdir(name):
-            name = name.rstrip("/") + "/*"
-            inside = [one for one in store.glob(name) if is_parquet(one) and _is_data(one)]
-            return [store.unstrip_protocol(one) for one in inside]
-        return [store.unstrip_protocol(one) for one in store.glob(name)]
+        inside = store.glob(name.rstrip("/") + "/*") if store.isdir(name) else None
+        found = store.glob(name) if inside is None else filter(_is_part, inside)
+        return [store.unstrip_protocol(one) for one in found]
     if os.path.isdir(path):
-        inside = glob(os.path.join(escape(path), "*"))
-        return [one for one in inside if is_parquet(one) and _is_data(one)]
+        return list(filter(_is_part, glob(os.path.join(escape(path), "*"))))
     if os.path.exists(path):
         return [path]
     return [one for one in glob(path, recursive=True) if os.path.isfile(one)]
 
 
-def _is_data(file: str) -> bool:
+def _is_part(file: str) -> bool:
     """Return whether a file of a folder is one of its parts: others write notes between them."""
-    return not os.path.basename(file).startswith(("_", "."))
+    return is_parquet(file) and not os.path.basename(file).startswith(("_", "."))
 
 
 def pieces_of(paths: Paths) -> list[RowGroup]:
     """Return the row groups of Parquet files, in the order of the files' names."""
     return ParquetTable.of(paths).pieces
-
-
-def columns_of(paths: Paths) -> list[str]:
-    """Return the names of the columns, which all files have, in the order of the first file."""
-    return ParquetTable.of(paths).columns
 
 
 class DataFile(NamedTuple):
@@ -352,15 +339,23 @@ class ParquetTable(NamedTuple):
 
     @classmethod
     def of(cls, paths: Paths) -> Self:
-        """Find the files and read their footers; parameters and errors as for pieces_of."""
+        """Find the files and read their footers."""
         names = files_of(paths)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             footers = list(pool.map(_footer, names))
         columns = footers[0][1]
         pieces, start = [], 0
         for file, found, sizes in footers:
-            if set(found) != set(columns):
-                _refuse_columns(file.path, found, names[0], columns)
+            if differ := set(found) ^ set(columns):
+                one = next(name for name in [*columns, *found] if name in differ)
+                what = f"no column {shown(one)}" if one in columns else f"a column {shown(one)}"
+                raise TableError(
+                    f"{what}, unlike {without_password(names[0])}",
+                    where=without_password(file.path),
+                    parameter="data",
+                    remedy="Files that are one table have the same columns; name only those that "
+                    "belong to it.",
+                )
             for group, rows in enumerate(sizes):
                 pieces.append(RowGroup(file.path, group, rows, start))
                 start += rows
@@ -373,31 +368,16 @@ def _footer(path: str) -> tuple[DataFile, list[str], list[int]]:
         return DataFile(path, found.size, found.mark()), found.names, found.group_rows()
 
 
-def _refuse_columns(file: str, names: list[str], first: str, columns: list[str]) -> None:
-    lacks = [name for name in columns if name not in names]
-    has = [name for name in names if name not in columns]
-    what = f"no column {shown(lacks[0])}" if lacks else f"a column {shown(has[0])}"
-    raise TableError(
-        f"{what}, unlike {without_password(first)}",
-        where=without_password(file),
-        parameter="data",
-        remedy="Files that are one table have the same columns; name only those that belong to it.",
-    )
-
-
 def share(pieces: Sequence[RowGroup], n: int) -> list[list[RowGroup]]:
-    """Divide pieces among ``n`` workers, about the same number of rows for each.
+    """Divide pieces among ``n`` workers, always in the same way, about as many rows for each.
 
-    The same pieces are always divided in the same way.  With fewer pieces than workers there are
-    fewer shares: none is without a piece.  Within a share pieces keep their order.
+    No share is without a piece; within a share pieces keep their order.
 
     >>> pieces = [RowGroup("a.parquet", 0, 100, 0), RowGroup("a.parquet", 1, 100, 100),
     ...           RowGroup("b.parquet", 0, 190, 200)]
     >>> [sum(piece.rows for piece in part) for part in share(pieces, 2)]
     [190, 200]
     """
-    if n < 1:
-        raise ValueError(f"n must be a positive integer, got {n!r}")
     shares: list[list[int]] = [[] for _ in range(min(n, len(pieces)))]
     rows = [0] * len(shares)
     # The largest first, each to the worker that has least: at most 4/3 of the best.
@@ -420,37 +400,31 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-def row_hashes(piece: RowGroup, values: Any = None, *, seed: int = 0) -> Floats:
+def row_hashes(piece: RowGroup, values: Any = None) -> Floats:
     """Return a number in ``[0, 1)`` for each row of a piece, as if drawn at random.
 
-    It depends on nothing but the place of the row among all files, or on its value and ``seed``: it
-    is the same on every machine and however the files are divided.  Rows with the same value, such
-    as a customer, get the same number; values are compared as text, in which the numbers 7 and 7.0
-    are the same.  A row with a missing value is on its own.
+    It depends on nothing but the place of the row among all files, or on its value: it is the same
+    on every machine and however the files are divided.  Values are compared as text, in which the
+    numbers 7 and 7.0 are the same.  A row with a missing value is on its own.
 
     >>> customers = ["ann", "bob", "ann"]
     >>> first, second, third = row_hashes(RowGroup("a.parquet", 0, 3, 0), customers)
     >>> bool(first == third), bool(first == second)
     (True, False)
     """
-    keys = mixed(np.arange(piece.start, piece.start + piece.rows, dtype=np.uint64), 2 * seed)
+    keys = _mixed(np.arange(piece.start, piece.start + piece.rows, dtype=np.uint64), 0)
     if values is not None:
         pd = import_pandas()
         codes, found = pd.factorize(np.asarray(values, dtype=object))
-        if len(codes) != piece.rows:
-            raise ValueError(f"values must have {piece.rows} rows, as the piece; got {len(codes)}")
         texts = np.array([*map(word_of, found.tolist()), ""], dtype=object)
         hashes = pd.util.hash_array(texts, categorize=False)
-        keys = np.where(codes >= 0, mixed(hashes, 2 * seed + 1)[codes], keys)
+        keys = np.where(codes >= 0, _mixed(hashes, 1)[codes], keys)
     return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def mixed(keys: NDArray[np.uint64], seed: int = 0) -> NDArray[np.uint64]:
-    """Return keys of which every bit depends on all bits: the step of splitmix64, twice.
-
-    Steele, Lea and Flood (2014).
-    """
-    for add in (np.uint64(seed % 2**64), np.uint64(0)):
+def _mixed(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """Return keys of which every bit depends on all bits: splitmix64 (Steele 2014), twice."""
+    for add in (np.uint64(seed), np.uint64(0)):
         keys = keys + add + GOLDEN  # modulo 2^64
         keys = (keys ^ (keys >> np.uint64(30))) * FIRST
         keys = (keys ^ (keys >> np.uint64(27))) * SECOND

@@ -6,7 +6,7 @@ a column holds, how it is written, and what was odd about it.
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 
 from rejo.tables.dates import ISO, read_dates
 from rejo.tables.errors import (
+    TABLE,
     TableError,
     as_list,
     check_columns,
-    check_count,
-    check_whole,
+    check_names,
     import_pandas,
     import_pyarrow,
+    shown,
+    too_large,
 )
-from rejo.tables.numbers import decimal_of, plain_numbers, read_numbers, settle, tally
+from rejo.tables.numbers import NumberCounts, decimal_of, plain_numbers, read_numbers, settle
 from rejo.tables.sources import Source, name_of, open_source
 from rejo.tables.values import (
     NO_DATE,
@@ -43,10 +45,9 @@ from rejo.tables.values import (
     frame_of,
     most_frequent,
     one_spelling,
-    quoted,
+    overflowing,
     spread,
     texts_in,
-    too_large,
     words_in,
 )
 
@@ -105,15 +106,6 @@ class Table:
         ``exact``, ``header`` and ``rename``, where they differ from the defaults.
     skipped : str
         What stands above the header and was left out, in words; empty if nothing does.
-
-    Attributes
-    ----------
-    written : dict of str to dict
-        How numbers and dates are written, as :class:`TableEncoder` takes it.
-
-    See Also
-    --------
-    read_table : Read one; with an example.
     """
 
     frame: Any
@@ -247,19 +239,19 @@ def read_table(
         found = _read(source, arrays, Gaps.of(gone), kept, as_words, mark, exact)
         unnamed = {int(n[1:]): _what(a) for n, a in arrays.items() if n.startswith(UNNAMED)}
         readings = {name: column.reading for name, column in found.items()}
-        frame = frame_of({name: column.values for name, column in found.items()})
+        marks = Counter(one.decimal for one in readings.values() if one.kind == "number")
         table = Table(
-            frame,
+            frame_of({name: column.values for name, column in found.items()}),
             source.name,
             getattr(source, "sep", ""),
-            mark or _main_mark(readings),
+            mark or max(marks, key=lambda mark: marks[mark], default="."),
             getattr(source, "encoding", source.format),
             readings,
             unnamed,
             {name: value for name, value in given.items() if value != DEFAULTS[name]},
             source.skipped,
         )
-    frame.attrs["written"], frame.attrs["reading"] = table.written, table.reading
+    table.frame.attrs["written"], table.frame.attrs["reading"] = table.written, table.reading
     return table
 
 
@@ -272,15 +264,19 @@ def _whole(source: Source, exact: Collection[str]) -> dict[str, list[Any]]:
         if piece.doubts:
             row = min(piece.doubts)
             raise source.refusal(n_rows + row, *piece.doubts[row])
+        if source.format == "csv":
+            _refuse_names(source, piece.columns, n_rows)
         for name in piece.columns:  # in JSON, a column may begin late
             parts.setdefault(name, [pa.nulls(n_rows)] if n_rows else [])
-        check_count(len(parts), source.name)
         for name, found in parts.items():
             array = piece.columns.get(name)
             found.append(pa.nulls(piece.n_rows) if array is None else array)
             size += found[-1].nbytes
         n_rows += piece.n_rows
-        check_whole(size, source.name)
+        check_names(source.name, list(parts))
+        if size > TABLE:
+            problem = "the table is too large to be read whole"
+            raise too_large(problem, TABLE, source.name, "Take a sample of its rows.")
     return parts
 
 
@@ -314,31 +310,23 @@ def _read(
     marks: dict[str, str] = {}  # that plain numbers show
     unmarked: list[str] = []
     rest: dict[str, Words] = {}
-    repeated: Any = None  # rows whose cells are the names of the columns
-
-    def place(column: str, row: int) -> str:
-        return source.place(row, column)
 
     for name in names:
         array = _joined(arrays.pop(name), name in text or name in words)
-        if source.format == "csv" and len(names) > 1 and repeated is not False:
-            repeated = _names_again(array, source.own_name(name), repeated)
         if source.format in ("excel", "json", "sql") and are_strings(array.type):
-            _refuse_several(array, partial(place, name))
+            _refuse_several(array, name, source)
         if name in text:
-            values = texts_in(array)
-            n_missing = sum(value is None for value in values.tolist())
-            found[name] = ReadColumn(values, Reading("text", n_missing=n_missing))
+            texts = texts_in(array)
+            n_missing = sum(text is None for text in texts.tolist())
+            found[name] = ReadColumn(texts, Reading("text", n_missing=n_missing))
             continue
-        plain = None
-        if are_strings(array.type) and name not in words:
-            plain = plain_numbers(array, gaps)
-        if plain is not None and not (plain.is_unclear or plain.has_codes):
-            wrong = decimal is not None and plain.mark not in ("", decimal)
-            if not wrong and not len(too_large(plain.values)) and not np.isnan(plain.values).all():
-                found[name] = _of_type(plain.values, plain.mark or ".")
-                marks |= {name: plain.mark} if plain.mark else {}
-                unmarked += [] if plain.mark else [name]
+        if name not in words and (plain := plain_numbers(array, gaps, codes=False)) is not None:
+            values, mark = plain
+            wrong = decimal is not None and mark not in ("", decimal)
+            if not (wrong or len(overflowing(values)) or np.isnan(values).all()):
+                found[name] = _of_type(values, mark or ".")
+                marks |= {name: mark} if mark else {}
+                unmarked += [] if mark else [name]
                 continue
         column = column_of(array, gaps)
         if not isinstance(column, Words):
@@ -347,45 +335,48 @@ def _read(
             found[name] = as_category(words_in(column), exact)
         else:
             rest[name] = column
-    if repeated is not None and repeated is not False:
-        raise TableError(
-            "the header is repeated here", where=source.place(int(repeated[0])), remedy="Remove it."
-        )
-    sep = getattr(source, "sep", "")
-    found |= read_columns(rest, decimal, place=place, sep=sep, shown_by=marks, exact=exact)
+    found |= _read_words(source, rest, decimal, marks, exact)
     known = {about.decimal for values, about in found.values()
              if about.kind == "number" and about.decimal != "."} | set(marks.values())  # fmt: skip
     for name in unmarked:
         mark = decimal or (min(known) if len(known) == 1 else ".")
         found[name] = ReadColumn(found[name].values, replace(found[name].reading, decimal=mark))
-    _check_sizes(found, place)
+    for name, (values, about) in found.items():
+        if about.kind == "number" and len(rows := overflowing(values)):
+            raise TableError(
+                "the number is infinite or above 1e100",
+                where=source.place(int(rows[0]), name),
+                remedy="Leave the cell empty if the value is unknown.",
+            )
     if (total := _summed(found)) is not None:
         raise TableError(
             "the last row is a total, not a case",
-            where=place(total, len(found[total].values) - 1),
+            where=source.place(len(found[total].values) - 1, total),
             remedy="Remove that row.",
         )
     return {name: found[name] for name in names}
 
 
-def _names_again(column: Any, name: str, rows: Any) -> Any:
-    """Return the rows, among those so far, whose cell is the name of the column; False if none."""
+def _refuse_names(source: Source, columns: Mapping[str, Any], done: int) -> None:
+    """Refuse a row whose cells are the names of the columns; the first in the file is ``done``."""
     compute = import_pyarrow().compute
-    if rows is None:
-        if compute.index(column, name).as_py() < 0:
-            return False
-        return np.flatnonzero(compute.equal(column, name).to_numpy(zero_copy_only=False))
-    rows = [row for row in rows if (column[int(row)].as_py() or "").strip() == name]
-    return rows or False
+    own = zip(source.names, source.own_names, strict=True)
+    cells = [(columns[name], in_file) for name, in_file in own if name]
+    first, name = cells[0]
+    if len(cells) < 2 or compute.index(first, name).as_py() < 0:
+        return
+    for row in np.flatnonzero(compute.equal(first, name).to_numpy(zero_copy_only=False)).tolist():
+        if all((array[row].as_py() or "").strip() == name for array, name in cells):
+            where = source.place(done + row)
+            raise TableError("the header is repeated here", where=where, remedy="Remove it.")
 
 
-def _refuse_several(column: Any, place: Callable[[int], str]) -> None:
+def _refuse_several(column: Any, name: str, source: Source) -> None:
     compute = import_pyarrow().compute
-    several = compute.starts_with(column, SEVERAL)
-    row = compute.index(several, True).as_py()
+    row = compute.index(compute.starts_with(column, SEVERAL), True).as_py()
     if row >= 0:
-        word = column[row].as_py().removeprefix(SEVERAL)
-        raise not_single(WHAT.get(word, "binary data"), place(row))
+        what = WHAT.get(bare(column[row].as_py()), "binary data")
+        raise not_single(what, source.place(row, name))
 
 
 def not_single(what: str, where: str) -> TableError:
@@ -404,17 +395,6 @@ def _of_type(values: NDArray[Any], decimal: str = ".") -> ReadColumn:
     return ReadColumn(values, Reading("date", format=ISO, n_missing=int(np.isnat(values).sum())))
 
 
-def _check_sizes(columns: Mapping[str, ReadColumn], place: Callable[[str, int], str]) -> None:
-    """Refuse numbers that are infinite, or would overflow when squared."""
-    for name, (values, about) in columns.items():
-        if about.kind == "number" and len(rows := too_large(values)):
-            raise TableError(
-                "the number is infinite or above 1e100",
-                where=place(name, int(rows[0])),
-                remedy="Leave the cell empty if the value is unknown.",
-            )
-
-
 def _summed(columns: dict[str, ReadColumn]) -> str | None:
     """Return a column of numbers whose last is the sum of the others, if the row says so."""
     last = [column.values[-1] for column in columns.values() if len(column.values) > 2]
@@ -428,18 +408,12 @@ def _summed(columns: dict[str, ReadColumn]) -> str | None:
     return None
 
 
-def _main_mark(readings: Mapping[str, Reading]) -> str:
-    marks = Counter(reading.decimal for reading in readings.values() if reading.kind == "number")
-    return marks.most_common(1)[0][0] if marks else "."
-
-
 def _what(parts: list[Any]) -> str:
     """Say what a column without a name holds."""
     column = words_in(column_of(_joined(parts), Gaps.of()))
     if not column.words:
         return "empty"
-    read = tally(column).read["."]
-    values = spread([np.nan if cell is None else cell.value for cell in read], column, np.nan)
+    values = spread(NumberCounts(column).values["."], column, np.nan)
     first = values[0] if len(values) else np.nan
     if first in (0, 1) and (values == np.arange(len(values)) + first).all():
         return "row numbers"
@@ -449,24 +423,22 @@ def _what(parts: list[Any]) -> str:
 # ---- columns of words --------------------------------------------------------------------------
 
 
-def read_columns(
+def _read_words(
+    source: Source,
     columns: Mapping[str, Words],
     decimal: str | None,
-    *,
-    place: Callable[[str, int], str],
-    sep: str,
     shown_by: Mapping[str, str],
     exact: bool,
 ) -> dict[str, ReadColumn]:
     """Find out what columns of words hold, and read them.
 
     ``decimal`` is for columns whose cells may have either decimal mark, and ``shown_by`` the marks
-    of columns that were read already; with the separator ``","``, a comma is no decimal mark by
-    itself.  ``exact`` keeps several spellings of a word apart.
+    of columns that were read already.  ``exact`` keeps several spellings of a word apart.
     """
-    tallies = {name: tally(column) for name, column in columns.items()}
+    tallies = {name: NumberCounts(column) for name, column in columns.items()}
     marks = dict(shown_by)
     marks |= {name: proof for name, found in tallies.items() if (proof := found.proof())}
+    sep = getattr(source, "sep", "")
     read: dict[str, ReadColumn] = {}
     rest: dict[str, tuple[Said, ...]] = {}  # remarks on columns that are not numbers
     for name, found in tallies.items():
@@ -474,21 +446,19 @@ def read_columns(
             rest[name] = ()
             continue
         others = {mark for other, mark in marks.items() if other != name}
-        mark, remarks = settle(found, decimal, sep, others, partial(place, name))
-        numbers, why_not = read_numbers(found, mark, remarks)
-        if numbers is None:
-            rest[name] = why_not
-        else:
-            about = Reading("number", mark, numbers.written)
-            read[name] = _column(columns[name], numbers, np.nan, about)
-    dates = read_dates({name: columns[name] for name in rest}, place)
+        mark, remarks = settle(found, decimal, sep, others, partial(source.place, column=name))
+        numbers, rest[name] = read_numbers(found, mark, remarks)
+        if numbers is not None:
+            del rest[name]
+            read[name] = _column(columns[name], numbers, Reading("number", mark, numbers.written))
+    dates = read_dates({name: columns[name] for name in rest}, source.place)
     for name, remarks in rest.items():
         if name in dates:
             about = Reading("date", format=dates[name].written)
-            read[name] = _column(columns[name], dates[name], NO_DATE, about)
+            read[name] = _column(columns[name], dates[name], about)
         else:
             read[name] = as_category(words_in(columns[name]), exact, remarks)
-    return {name: read[name] for name in columns}
+    return read
 
 
 def as_category(column: Words, exact: bool, remarks: tuple[Said, ...] = ()) -> ReadColumn:
@@ -500,21 +470,20 @@ def as_category(column: Words, exact: bool, remarks: tuple[Said, ...] = ()) -> R
     return ReadColumn(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
 
 
-def _column(column: Words, found: Parsed, missing: Any, about: Reading) -> ReadColumn:
+def _column(column: Words, found: Parsed, about: Reading) -> ReadColumn:
     """Return a column of numbers or dates, and all that is to be said about it."""
     counts = count_words(column)
-    empty = len(column.codes) - int(counts.sum())
-    n_gaps = int(counts[found.gaps].sum())
-    remarks = found.remarks
+    n_gaps, remarks = int(counts[found.gaps].sum()), found.remarks
     if n_gaps:
-        some = quoted(column, found.gaps, " or ")
+        some = " or ".join(map(shown, most_frequent(column.words, counts, found.gaps)))
         cells_with = f"{n_gaps:,} cell{'s' * (n_gaps > 1)} read as missing"
         remarks = (*remarks, (cells_with, f" ({some})"))
     about = replace(
         about,
-        n_missing=empty + n_gaps,
+        n_missing=len(column.codes) - int(counts.sum()) + n_gaps,
         n_odd=int(counts[found.odd].sum()),
-        odd=tuple(bare(column.words[i]) for i in most_frequent(column, found.odd)[:2]),
+        odd=tuple(most_frequent(column.words, counts, found.odd)),
         remarks=remarks,
     )
+    missing = NO_DATE if about.kind == "date" else np.nan
     return ReadColumn(spread(found.values, column, missing), about)

@@ -7,6 +7,7 @@ it: it can be read in one way only.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -20,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.errors import FIELD, import_pandas, import_pyarrow, shown
+from rejo.tables.errors import import_pandas, import_pyarrow, shown
 
-#: Entries of a table that mean a missing value.
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
 """Entries that mean a missing value; other words, such as ``None``, are values.
 
@@ -56,19 +56,13 @@ INK[33:127] = True
 class Unread(str):
     """A cell that a reader could not read as what the column holds; nobody tries it again."""
 
-    __slots__ = ()
-
 
 class Unclear(Unread):
     """A number or a date that may be another one: 2.100 two thousand, 03/02/2024 in March."""
 
-    __slots__ = ()
-
 
 class Share(Unclear):
     """A number that may be a share, in a column of percentages: a workbook has 0.12 for 12 %."""
-
-    __slots__ = ()
 
 
 # ---- words ------------------------------------------------------------------------------------
@@ -84,11 +78,7 @@ class Words(NamedTuple):
     words: list[str]  # distinct
 
 
-def words_of(
-    column: Any,
-    missing: Collection[str] = frozenset(MISSING),
-    text: Callable[[Any], str] = lambda value: str(value).strip(),
-) -> Words:
+def words_of(column: Any, missing: Collection[str] = (), text: Callable[[Any], str] = str) -> Words:
     """Return the distinct words of a Series; ``text`` makes a word of a value."""
     pd = import_pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -138,15 +128,10 @@ def count_words(column: Words) -> Indices:
     return counts
 
 
-def quoted(column: Words, which: Any, join: str) -> str:
-    """Quote the two most frequent of some words."""
-    return join.join(shown(bare(column.words[i])) for i in most_frequent(column, which)[:2])
-
-
-def most_frequent(column: Words, which: Any) -> list[int]:
-    """Return some words of a column, the most frequent first."""
-    counts = count_words(column)
-    return sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
+def most_frequent(words: list[str], counts: Indices, which: Any) -> list[str]:
+    """Return the two most frequent of some words."""
+    some = sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
+    return [bare(words[i]) for i in some[:2]]
 
 
 def frame_of(columns: Mapping[str, Any], start: int = 0) -> Any:
@@ -177,7 +162,7 @@ class Gaps(NamedTuple):
         also = list(more)
         cases = (form for word in also for form in (word, word.lower(), word.upper(), word.title()))
         numbers = {value for word in also if (value := _number(word)) is not None}
-        return cls(frozenset(["", *MISSING, *cases]), tuple(sorted(numbers)))
+        return cls(frozenset([*MISSING, *cases]), tuple(sorted(numbers)))
 
     def has(self, word: str) -> bool:
         """Return whether a word of a column means a missing value."""
@@ -213,7 +198,7 @@ def few(n: Any, n_all: Any) -> Any:
     return n <= np.maximum(FEW * n_all, n_all >= 8)
 
 
-def too_large(values: Floats) -> Indices:
+def overflowing(values: Floats) -> Indices:
     """Return the positions of numbers that are infinite or would overflow when squared."""
     return np.flatnonzero(np.abs(values) > LARGEST)
 
@@ -439,12 +424,6 @@ def lengths_of(array: Any) -> Indices:
     return np.append(lengths, 0)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
 
-def long_cell(array: Any) -> int | None:
-    """Return the first row of an Arrow array whose string is longer than a cell may be."""
-    lengths = lengths_of(array)
-    return int((lengths > FIELD).argmax()) if lengths.max(initial=0) > FIELD else None
-
-
 class Parsed(NamedTuple):
     """A column of words that are numbers or dates."""
 
@@ -503,26 +482,18 @@ def one_spelling(column: Words) -> tuple[Words, tuple[Said, ...]]:
     other = merged(dict(zip(column.words, count_words(column).tolist(), strict=True)))
     if not other:
         return column, ()
-    words = [other.get(word, word) for word in column.words]
-    kept = [word for word in column.words if word not in other]
-    place = {word: i for i, word in enumerate(kept)}
-    codes = np.array([*(place[word] for word in words), -1], dtype=np.intp)
+    column = distinct(column.codes, [other.get(word, word) for word in column.words], ())
     word, spelled = next(iter(other.items()))
     more = f", and {len(other) - 1} more such words" if len(other) > 1 else ""
     example = f": {shown(word)} is read as {shown(spelled)}{more}"
-    return Words(codes[column.codes], kept), (("several spellings are one word", example),)
+    return column, (("several spellings are one word", example),)
 
 
 def spellings_known(categories: Iterable[str]) -> dict[str, str]:
     """Return the word of training for what its spellings have in common; none if there are two."""
-    found: dict[str, str] = {}
-    twice = set()
-    for word in categories:
-        key = same_spelling(word)
-        if key in found:
-            twice.add(key)
-        found[key] = word
-    return {key: word for key, word in found.items() if key not in twice}
+    keys = {word: same_spelling(word) for word in dict.fromkeys(categories)}
+    times = Counter(keys.values())
+    return {key: word for word, key in keys.items() if times[key] == 1}
 
 
 def known_spelling(column: Words, spelled: Mapping[str, str]) -> Words:

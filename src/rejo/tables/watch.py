@@ -121,7 +121,7 @@ class Watch:
     def __init__(self, known: Mapping[str, Mapping[str, Any]]) -> None:
         self._known = known
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in known}
-        self._step, self.n_rows, self._n_kept = 1, 0, 0
+        self._step, self._n_kept = 1, 0
 
     @property
     def columns(self) -> list[str]:
@@ -134,27 +134,14 @@ class Watch:
 
     def add(self, columns: Mapping[str, NDArray[Any]], n: int) -> None:
         """Add the wanted rows among ``n``: numbers (k,), or counts of words by bin (n_bins,)."""
-        self.n_rows += n
         for name, values in columns.items():
             self._parts[name].append(values)
         self._n_kept += -(-n // self.rows(n).step)
-        if self._n_kept > 2 * SAMPLE:
-            self._thin()
-
-    def merge(self, other: "Watch") -> None:
-        """Add what another has collected."""
-        for name, parts in other._parts.items():
-            self._parts[name] += parts
-        self.n_rows, self._n_kept = self.n_rows + other.n_rows, self._n_kept + other._n_kept
-        if self._n_kept > 2 * SAMPLE:
-            self._thin()
-
-    def _thin(self) -> None:
-        """Keep every second row from now on."""
-        self._step, self._n_kept = 2 * self._step, self._n_kept // 2
-        for name, parts in self._parts.items():
-            if parts and parts[0].dtype == np.float64:
-                self._parts[name] = [np.concatenate(parts)[::2]]
+        if self._n_kept > 2 * SAMPLE:  # keep every second row from now on
+            self._step, self._n_kept = 2 * self._step, self._n_kept // 2
+            for name, parts in self._parts.items():
+                if parts and parts[0].dtype == np.float64:
+                    self._parts[name] = [np.concatenate(parts)[::2]]
 
     def findings(self) -> list[Finding]:
         """Return the columns that are not as in training, faults first."""
@@ -178,22 +165,18 @@ def _compare_numbers(
     degree = _degree(chance, differ, old, new, n_columns)
     if not degree:
         return None
-    gaps = _gaps(old, new)
-    if gaps and abs(new[-1] / new.sum() - old[-1] / old.sum()) > differ / 2:
-        return Finding(name, degree, gaps)
-    if chance < FAULT_CHANCE and differ >= UNIT_FAULT and new[-1] != new.sum():
-        factor = _factor(values, known, old, chance, differ)
-        if factor:
-            size = f"{max(factor, 1 / factor):,.0f} times {'larger' if factor > 1 else 'smaller'}"
-            return Finding(
-                name, "fault", f"numbers are about {size} than in training; {_range(values, known)}"
-            )
-    return Finding(name, degree, _range(values, known))
+    before, now = old[-1] / old.sum(), new[-1] / new.sum()
+    if abs(now - before) > differ / 2:
+        return Finding(name, degree, _gaps(before, now))
+    said = _range(values, known)
+    may_be_unit = chance < FAULT_CHANCE and differ >= UNIT_FAULT and now < 1
+    if may_be_unit and (factor := _factor(values, known, old, differ)):
+        size = f"{max(factor, 1 / factor):,.0f} times {'larger' if factor > 1 else 'smaller'}"
+        degree, said = "fault", f"numbers are about {size} than in training; {said}"
+    return Finding(name, degree, said)
 
 
-def _factor(
-    values: Floats, known: Mapping[str, Any], old: Indices, chance: float, differ: float
-) -> float | None:
+def _factor(values: Floats, known: Mapping[str, Any], old: Indices, differ: float) -> float | None:
     """Return by how much the numbers are too large, if that alone explains how they differ."""
     best, least = None, 0.5 * differ
     for factor in FACTORS:
@@ -210,22 +193,16 @@ def _compare_words(
     name: str, new: Indices, known: Mapping[str, Any], n_columns: int
 ) -> Finding | None:
     old = np.asarray(known["counts"])
-    chance, differ = compare_counts(old, new, ordered=False)
-    degree = _degree(chance, differ, old, new, n_columns)
+    degree = _degree(*compare_counts(old, new, ordered=False), old, new, n_columns)
     if not degree:
         return None
     before, now = old / old.sum(), new / new.sum()
     most = int(np.abs(now - before).argmax())
-    words = known["words"]
     if most == len(old) - 1:
-        said = _gaps(old, new)
-    elif most < len(words):
-        said = f"{shown(words[most])} in"
-    else:
-        said = "words that were not in training in" if most == len(old) - 2 else "rare words in"
-    if most < len(old) - 1:
-        said += f" {percent(now[most])} of the cells, {percent(before[most])} in training"
-    return Finding(name, degree, said)
+        return Finding(name, degree, _gaps(before[-1], now[-1]))
+    words = [*map(shown, known["words"]), "rare words", "words that were not in training"]
+    share = f"{percent(now[most])} of the cells, {percent(before[most])} in training"
+    return Finding(name, degree, f"{words[most]} in {share}")
 
 
 def compare_counts(old: Indices, new: Indices, *, ordered: bool) -> tuple[float, float]:
@@ -267,11 +244,9 @@ def _degree(chance: float, differ: float, old: Indices, new: Indices, n_columns:
     return "fault" if chance < FAULT_CHANCE and (differ >= FAULT or emptied) else "drift"
 
 
-def _gaps(old: Indices, new: Indices) -> str:
-    before, now = old[-1] / old.sum(), new[-1] / new.sum()
-    return (
-        f"{percent(now)} of the cells are missing or cannot be read, {percent(before)} in training"
-    )
+def _gaps(before: float, now: float) -> str:
+    share = f"{percent(now)} of the cells are missing or cannot be read"
+    return f"{share}, {percent(before)} in training"
 
 
 def _range(values: Floats, known: Mapping[str, Any]) -> str:
