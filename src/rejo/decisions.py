@@ -114,11 +114,11 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     array([ 1, -1])
     """
     p = np.asarray(p, dtype=np.float64)
-    prices: Floats = np.asarray(prices, dtype=np.float64)
-    if prices.ndim == 3 and len(prices) and (prices == prices[0]).all():
-        prices = prices[0]  # the same bits as prices for all cases
-    costs = p @ prices if prices.ndim == 2 else np.einsum("nk,nkd->nd", p, prices)  # (n, K + 1)
-    slack = TIE * np.abs(prices).max(axis=(-2, -1))  # of all cases, or of each
+    L = np.asarray(prices, dtype=np.float64)
+    if L.ndim == 3 and len(L) and np.array_equal(L, np.broadcast_to(L[0], L.shape)):
+        L = L[0]  # the same bits as prices for all cases
+    costs: Floats = p @ L if L.ndim == 2 else np.einsum("nk,nkd->nd", p, L)  # (n, K + 1)
+    slack = TIE * np.abs(L).max(axis=(-2, -1))  # of all cases, or of each
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     best = costs[:, :-1].min(axis=1)
     level = ~(costs[:, :-1] > (best + slack)[:, None])  # without prices, all are

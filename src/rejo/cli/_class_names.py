@@ -169,7 +169,9 @@ def _speller(decimal: str) -> Callable[[str], str]:
     )
 
 
-def respelled(prices: Mapping[str, float], classes: Sequence[str], exact: bool) -> dict[str, float]:
+def respelled(
+    prices: Mapping[str, float | str], classes: Sequence[str], exact: bool
+) -> dict[str, float | str]:
     """Return prices with the classes spelled as in ``classes``."""
     from rejo.prices import renamed_classes
 

@@ -76,7 +76,7 @@ def reject_costs(text: str) -> list[float]:
     return [reject_cost(part) for part in text.split(",")]
 
 
-def costs(text: str) -> dict[str, float]:
+def costs(text: str) -> dict[str, float | str]:
     """Read prices, such as ``error=5000,review=40`` or a CSV file, before the classes are known."""
     from rejo.prices import read_prices  # NumPy: the help must not wait for it
 
@@ -92,6 +92,8 @@ def costs(text: str) -> dict[str, float]:
         raise ArgumentTypeError(str(error)) from None
     by_kind: dict[str, list[float]] = {"error": [], "review": [], "accuracy": []}
     for name, price in prices.items():
+        if isinstance(price, str):
+            raise ArgumentTypeError(f"{name}={price}: the price must be a number here")
         by_kind.get(name.partition(":")[0], by_kind["error"]).append(price)
     errors, reviews = by_kind["error"], by_kind["review"]
     if not (errors and reviews):
