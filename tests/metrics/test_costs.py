@@ -69,7 +69,7 @@ def test_a_price_per_step_needs_an_order():
     ("given_", "message"),
     [
         ({"error": -1}, "error"),
-        ({"error": "10"}, "error"),
+        ({"error": "ten"}, "ten"),
         ({"error": {0: 1}}, "error:1"),
         ({"error": {0: 1, 1: np.inf}}, "error:1"),
         ({"review": np.nan}, "review"),
