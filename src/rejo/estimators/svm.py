@@ -49,7 +49,7 @@ class RejoSVC(KernelMachine, PathMixin):
         in blocks, when it is needed.
     n_jobs : int, default=None
         Number of threads for kernel values; the result is the same for any number.  ``None``: one,
-        or what :func:`joblib.parallel_config` says; -1: one for each processor.  In a worker of
+        or what ``joblib.parallel_config`` says; -1: one for each processor.  In a worker of
         joblib it is one.
     %verbose
 

@@ -161,6 +161,8 @@ class Problem:
                 single = single and eps >= 0.1 * SINGLE_TOL
             elif single:
                 single = False
+            elif engine == "factor":  # linear, and rounding hides what is left
+                engine = self._exact(*labels.shape, single)
             else:
                 break
         done, weights = bool(converged and gap <= tol), None
