@@ -60,7 +60,7 @@ def compare(report: Report) -> None:
             bound = theirs + 8 * case.n**2
         elif case.target == "formula":
             bound = 12 * case.n * case.n_features + 50 * case.n * 2 + 5 * MB
-        report.judge(Target(f"Memory, {case.name}", round(bound / MB), [mine / MB], True, " MB"))
+        report.judge(Target(f"Memory, {case.name}", round(bound / MB, 1), [mine / MB], True, " MB"))
         report.row(
             case.name, number(case.cache_size), number(mine / MB),
             "" if theirs is None else number(theirs / MB),
