@@ -162,7 +162,7 @@ class Problem:
             elif single:
                 single = False
             elif engine == "factor":  # linear, and rounding hides what is left
-                engine = self._exact(*labels.shape, single)
+                engine = self._exact(len(labels), labels.shape[1], single)
             else:
                 break
         done, weights = bool(converged and gap <= tol), None
