@@ -8,9 +8,15 @@ from joblib import Parallel, delayed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -405,3 +411,12 @@ def test_a_fit_in_a_worker_of_joblib_has_one_thread(backend):
     assert model._n_threads == 2
     found = Parallel(n_jobs=2, backend=backend)(delayed(getattr)(model, "_n_threads") for _ in "ab")
     assert found == [1, 1]
+
+
+def test_a_linear_fit_with_weights_far_apart_ends():
+    """Its factor stalls on rounding, at a gap above the tolerance; pairs go on."""
+    X, y = make_blobs(centers=3, random_state=0, cluster_std=20)
+    X, _, y, _ = train_test_split(X, y, test_size=0.5, random_state=0)
+    weight = {0: 1000, 1: 0.0001, 2: 0.0001}
+    model = RejoSVC(kernel="linear", class_weight=weight).fit(X, y)  # warnings are errors
+    assert model.duality_gap_ <= model.tol
