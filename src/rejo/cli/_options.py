@@ -61,15 +61,11 @@ def capacity(text: str) -> int | float:
         raise ArgumentTypeError(problem) from None
 
 
-def _above_zero(text: str, below: float, kind: str) -> float:
-    value = _float(text)
-    if not 0 < value < below:
-        raise ArgumentTypeError(f"must be {kind}, got {text!r}")
-    return value
-
-
 def reject_cost(text: str) -> float:
-    return _above_zero(text, 1, "a number between 0 and 1")
+    value = _float(text)
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
+    return value
 
 
 def reject_costs(text: str) -> list[float]:
@@ -133,7 +129,10 @@ def novelty(text: str) -> float:
 
 def amount(text: str) -> float:
     """Read a mean cost."""
-    return _above_zero(text, HIGHEST_PRICE, "a positive amount, such as 90")
+    value = _float(text)
+    if not 0 < value <= HIGHEST_PRICE:
+        raise ArgumentTypeError(f"must be a positive amount, such as 90, got {text!r}")
+    return value
 
 
 def names(text: str) -> list[str]:

@@ -100,23 +100,8 @@ def price_matrix(
     return found.matrix()
 
 
-def price_columns(cost_of: Any) -> list[str]:
-    """Return the columns that formulas among the prices name, each once."""
-    if not isinstance(cost_of, (str, PathLike, Mapping)) and not _is_frame(cost_of):
-        return []
-    values = [entry.value for entry in entries_of(cost_of)]
-    named = (name for value in values if isinstance(value, Formula) for name in value.columns)
-    return list(dict.fromkeys(named))
-
-
 def case_costs(
-    cost_of: Any,
-    classes: Sequence[Any],
-    true: Indices,
-    decision: Indices,
-    *,
-    ordered: bool = True,
-    columns: Any = None,
+    cost_of: Any, classes: Sequence[Any], true: Indices, decision: Indices, *, ordered: bool = True
 ) -> Floats:
     """Return what each case (n_samples,) costs, by its true class and its decision; -1: review.
 
@@ -125,22 +110,12 @@ def case_costs(
     prices = resolve(cost_of, classes, ordered, more=True)
     used = np.zeros((len(prices.names), len(prices.names) + 1), dtype=bool)
     used[true, decision] = True
-    if complete(prices, used).formulas:
-        named = numbers_of(prices.formulas, columns)
-        prices = resolve(cost_of, classes, ordered, more=True, columns=named)
-    return paid(prices.matrix(), true, decision)
-
-
-def paid(prices: Floats, true: Indices, decision: Indices) -> Floats:
-    """Return what cases cost at prices (K, K + 1), or at prices of each case (n, K, K + 1)."""
-    cases = (np.arange(len(true)),) if prices.ndim == 3 else ()
-    return np.asarray(prices[*cases, true, decision])
+    numbers_of(prices.formulas, None)  # which there must not be
+    return complete(prices, used).matrix()[true, decision]
 
 
 def reject_cost_of(prices: Floats) -> float | None:
-    """Return the price of a review where an error costs 1; ``None`` if prices differ."""
-    if prices.ndim == 3:
-        return None
+    """Return the price of a review where an error costs 1; ``None`` if prices differ by class."""
     K = len(prices)
     error, review = prices[0, 1], prices[0, -1]
     alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
@@ -193,7 +168,7 @@ def resolve(
                     "Give their order, or prices for classes or pairs.",
                 )
             i = np.arange(K)
-            errors.T[:] = value * np.abs(i[:, None] - i)
+            errors.T[:] = value * np.abs(i[:, None] - i)  # for each case, if they differ
         elif entry.kind in ("error", "pair"):
             errors[at] = value
         else:
@@ -227,28 +202,27 @@ def numbers_of(formulas: Iterable[Formula], columns: Any) -> dict[str, Floats]:
 
 
 def _from_array(values: Any, names: list[str]) -> Prices:
-    """Prices from a matrix (K, K + 1), or (n, K, K + 1); its diagonal may be missing."""
+    """Prices from a matrix (K, K + 1); its diagonal may be missing."""
     K = len(names)
     try:
         with np.errstate(over="ignore"):  # refused below
             prices = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         fail(f"{values!r:.60} is not a matrix of numbers", f"Give prices {EXAMPLE}.")
-    if prices.ndim not in (2, 3):
+    if prices.ndim != 2:
         fail(f"{values!r:.60} is not prices", f"Give prices {EXAMPLE}.")
-    if prices.shape[-2:] != (K, K + 1):
+    if prices.shape != (K, K + 1):
         fail(
             f"the matrix of prices has shape {prices.shape}, not {(K, K + 1)}",
             f"It has a row for each of the {K} true classes, and a column for each decision and, "
             "last, for the review.",
         )
-    own = prices[..., np.arange(K), np.arange(K)]
-    prices[..., np.arange(K), np.arange(K)] = np.where(np.isnan(own), 0.0, own)
+    own = prices.diagonal()
+    np.fill_diagonal(prices, np.where(np.isnan(own), 0.0, own))
     fine = (prices >= 0) & (prices <= HIGHEST) & ((prices == 0) | ~np.eye(K, K + 1, dtype=bool))
-    for *case, i, j in np.argwhere(~fine):  # names the first
-        where = f"case {case[0]}" if case else None
-        cell_entry(names[i], None if j == K else names[j], float(prices[*case, i, j]), where)
-    return Prices(prices[..., :-1], prices[..., -1], np.ones(K), names)
+    for i, j in np.argwhere(~fine):  # names the first
+        cell_entry(names[i], None if j == K else names[j], float(prices[i, j]))
+    return Prices(prices[:, :-1], prices[:, -1], np.ones(K), names)
 
 
 def complete(prices: Prices, used: Mask | None = None) -> Prices:
@@ -256,8 +230,6 @@ def complete(prices: Prices, used: Mask | None = None) -> Prices:
     names = prices.names
     K = len(names)
     needed = np.ones((K, K + 1), dtype=bool) if used is None else used
-    if prices.errors.ndim == 3:  # an array: checked cell by cell
-        return prices
     missing = np.isnan(prices.errors)
     if missing.sum() == K * (K - 1):
         fail("there is no price for an error", "Add error=..., such as error=5000.")
