@@ -21,12 +21,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, BinaryIO, Self, cast
 
-import numpy as np
-
 from rejo._io import WholeFile
 from rejo.tables.errors import TableError, import_pyarrow, import_sqlalchemy, listed
 from rejo.tables.sources import output_format, sink_of
-from rejo.tables.values import Letters
 
 SLAB = 10_000  # rows that are written at a time
 FEWEST = 1000  # rows that show whether a column repeats its values
@@ -39,12 +36,8 @@ _SIGNED = rf"(?:(?![{_SPLITS}])[{_INVISIBLE}])*[{_SIGNS}]"
 FORMULA = re.compile(rf"(?:[\t\r\n]|[{_INVISIBLE}]*[{_SIGNS}])")
 PART = re.compile(rf"(?<=[{_SPLITS}])(?={_SIGNED})[^{_SPLITS}]*")
 NUMBER = re.compile(r" *[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)? *", re.ASCII)
-# Bytes that need quotes, or after which a spreadsheet may split a text; and those that may begin a
-# text which is surely not a formula.
-SPECIAL = np.zeros(256, dtype=bool)
-SPECIAL[list(b'",;\t\r\n')] = True
-FIRST = np.zeros(256, dtype=bool)
-FIRST[list(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")] = True
+# A text that may need quotes, be split by a spreadsheet, or be a formula.
+DOUBTFUL = r'^[^a-zA-Z0-9]|[",;\t\r\n]'
 ROWS, LONGEST = 1 << 20, 32_767  # of a sheet, and characters in a cell of Excel
 
 
@@ -227,19 +220,12 @@ def _texts(column: Any, alone: bool) -> Any:
             cells = column.to_pylist()
             column = pa.array([None if cell is None else _text(cell) for cell in cells], string)
         column = column.cast(string).fill_null("")
-        if not alone and _is_harmless(column):
+        look = pa.compute.match_substring_regex(column, DOUBTFUL)
+        if not alone and not pa.compute.any(look).as_py():
             return column
         column = column.dictionary_encode()
     words = [_written(_text(word), alone) for word in column.dictionary.to_pylist()]
     return pa.array([*words, empty], string).take(column.indices.fill_null(len(words)))
-
-
-def _is_harmless(texts: Any) -> bool:
-    """Return whether texts are written as they are; False where a closer look is needed."""
-    data, starts, ends = Letters.of(texts)
-    starts = starts[starts < ends]
-    part = data[starts[0] : ends[-1]] if len(starts) else data[:0]
-    return bool(FIRST[data[starts]].all() and not SPECIAL[part].any())
 
 
 def _written(text: str, alone: bool) -> str:

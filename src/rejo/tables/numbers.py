@@ -22,8 +22,8 @@ from rejo._errors import Setting, Text
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, import_pyarrow, shown
 from rejo.tables.values import (
+    AMONG_NUMBERS,
     Gaps,
-    Letters,
     Parsed,
     Said,
     Words,
@@ -38,7 +38,6 @@ from rejo.tables.values import (
 OTHER = {".": ",", ",": "."}
 FEWEST_NUMBERS = 3  # different ones, beside words that are not numbers
 LOOK = 64  # cells of a column that are tried before all of them are
-ZERO, MARK = b"0."
 Place = Callable[[int], str]  # of a row
 LONGEST_NUMBER = 400  # characters
 LONGEST_UNIT = 12
@@ -191,8 +190,6 @@ def decimal_of(decimal: str | None, thousands: str | None, where: str) -> str | 
 # ---- columns of plain numbers ----------------------------------------------------------------
 
 _SIMPLE = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
-_WORDS_FOR_GAPS = ["n/a", "#N/A", "-", "--", ".", "none", "None", "null", "na", "n.a.", "N/A", "NA",
-                   "?", "nan", "NaN", "NULL"]  # fmt: skip
 
 
 def plain_numbers(
@@ -236,8 +233,8 @@ def _cast(texts: Any, gaps: Gaps) -> tuple[Floats, Any] | None:
     for attempt in range(2):
         if attempt:
             texts = compute.utf8_trim_whitespace(texts)
-            words = pa.array([*_WORDS_FOR_GAPS, *gaps.words], texts.type)
-            empty = compute.is_in(texts, words)
+            words = pa.array([*AMONG_NUMBERS, *map(str.lower, gaps.words)], texts.type)
+            empty = compute.is_in(compute.utf8_lower(texts), words)
         else:
             empty = compute.equal(compute.binary_length(texts), 0)
         if compute.any(empty).as_py():
@@ -252,23 +249,20 @@ def _cast(texts: Any, gaps: Gaps) -> tuple[Floats, Any] | None:
 
 def _looked_at(values: Floats, texts: Any, codes: bool) -> bool | None:
     """Return whether cells show that their mark is a decimal mark; None if they are not plain."""
-    data, starts, ends = Letters.of(texts)
-    if not len(data):
-        return False
-    last = len(data) - 1
-    starts = starts + np.isin(data[np.minimum(starts, last)], list(b"+-")) * (ends > starts)
-    size, first = ends - starts, data[np.minimum(starts, last)]
-    zero = (first == ZERO) & (size > 1)
-    if not codes and (data[np.minimum(starts + 1, last)][zero] - ZERO < 10).any():
+    compute = import_pyarrow().compute
+
+    def like(pattern: str) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = compute.match_substring_regex(texts, pattern).to_numpy(False)
+        return found
+
+    if not codes and like("^[+-]?0[0-9]").any():
         return None
-    three = (size > 3) & (data[np.maximum(ends - 4, 0)] == MARK)
-    if three.any():  # and not such as 1.5e3
-        digits = [data[np.maximum(ends - i, 0)] - ZERO < 10 for i in (1, 2, 3)]
-        three &= np.logical_and.reduce(digits)
-    grouped = three & (size >= 5) & (size <= 7) & (first != ZERO)
+    if not compute.any(compute.match_substring(texts, ".")).as_py():
+        return False
+    three, grouped = like(r"^[+-]?[0-9]*\.[0-9]{3}$"), like(r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$")
     broken = (values != np.rint(values)) & ~np.isnan(values) & ~three
     n_grouped, n_broken = int(grouped.sum()), int(broken.sum())
-    zeros = bool((grouped & (data[np.maximum(ends - 1, 0)] == ZERO)).any())
+    zeros = like(r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{2}0$").any()
     sure = bool((three & ~grouped).any())
     if sure or (n_broken > 0 and (not zeros or not few(n_broken, n_broken + n_grouped))):
         return True

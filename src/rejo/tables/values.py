@@ -48,9 +48,6 @@ TYPED, SEVERAL = "\0#", "\0several "
 WHAT = {"{...}": "objects", "[...]": "lists", "(binary data)": "binary data"}
 WORDED = (UUID, time, timedelta, IPv4Address, IPv6Address)  # their usual form is a good word
 _DECIMALS = re.compile(r"([0-9]*)\.([0-9]*)")
-# Bytes at the ends of a string from which nothing is stripped.
-INK = np.zeros(256, dtype=bool)
-INK[33:127] = True
 
 
 class Unread(str):
@@ -360,56 +357,22 @@ def _words_in(strings: Any) -> Words:
     pa = import_pyarrow()
     if not pa.types.is_dictionary(strings.type):
         strings = strings.dictionary_encode()
-    codes = strings.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-    found = strings.dictionary
-    occurs = np.zeros(len(found) + 1, dtype=bool)
-    occurs[codes] = True
-    occurs[-1] = True  # where -1 leads
-    if not occurs.all():
-        place = np.cumsum(occurs) - 1
-        place[-1] = -1
-        codes, found = place[codes], found.take(pa.array(np.flatnonzero(occurs[:-1])))
-    words = found.to_pylist()
-    if is_bare(found) and len(set(words)) == len(words):
-        return Words(codes, words)
-    return distinct(codes, ["" if word is None else word.strip() for word in words], ("",))
+    used = strings.indices.dictionary_encode()  # a dictionary may have words that do not occur
+    codes = used.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    words = pa.compute.utf8_trim_whitespace(strings.dictionary.take(used.dictionary))
+    return distinct(codes, words.fill_null("").to_pylist(), ("",))
 
 
 def texts_in(array: Any) -> NDArray[np.object_]:
     """Return each cell as it is written, stripped of blanks; None for those without any."""
-    strings = as_strings(array)
+    strings, compute = as_strings(array), import_pyarrow().compute
     if hasattr(strings, "dictionary"):
         return cells(_words_in(strings))
-    texts: NDArray[np.object_] = strings.to_numpy(zero_copy_only=False)
-    if not is_bare(strings):
-        stripped = [(text and bare(text.strip())) or None for text in texts.tolist()]
-        texts = np.array([*stripped, None], dtype=object)[:-1]
+    strings = compute.utf8_trim_whitespace(strings)
+    strings = compute.replace_substring_regex(strings, f"^(?:{TYPED}|{SEVERAL})", "")
+    empty = compute.equal(strings, "")
+    texts: NDArray[np.object_] = compute.if_else(empty, None, strings).to_numpy(False)
     return texts
-
-
-class Letters(NamedTuple):
-    """The bytes of an Arrow array of strings, one after the other."""
-
-    data: NDArray[np.uint8]
-    starts: NDArray[np.int64]  # (n,) of each string
-    ends: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, strings: Any) -> "Letters":
-        """Return those of strings without nulls."""
-        _, offsets, data = strings.buffers()
-        width = np.int64 if str(strings.type).startswith("large") else np.int32
-        every = np.frombuffer(offsets, width).astype(np.int64)
-        places = every[strings.offset : strings.offset + len(strings) + 1]
-        return cls(np.frombuffer(data or b"", np.uint8), places[:-1], places[1:])
-
-
-def is_bare(strings: Any) -> bool:
-    """Return whether no string is null or empty, or begins or ends with something to strip."""
-    if strings.null_count or not len(strings):
-        return not len(strings)
-    data, starts, ends = Letters.of(strings)
-    return bool((starts < ends).all() and INK[data[starts]].all() and INK[data[ends - 1]].all())
 
 
 def lengths_of(array: Any) -> Indices:
