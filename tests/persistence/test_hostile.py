@@ -1070,7 +1070,7 @@ def a_column_of_an_unknown_kind(edit):
     Column(edit, "kinds_", "size").set("secret")
 
 
-@hostile("table", "do not agree")
+@hostile("table", "malformed")
 def a_column_of_another_kind(edit):
     Column(edit, "kinds_", "size").set("category")
 

@@ -39,7 +39,7 @@ from rejo.tables.numbers import LONGEST_UNIT, OTHER
 from rejo.tables.values import LARGEST
 from rejo.tables.watch import BINS, Watch
 
-BLOCK, SLAB = 1 << 16, 2048  # rows
+BLOCK = 4096  # rows
 MOST_LETTERS = 1 << 24  # in the names of all columns of the output
 MOST_WORDS = 10_000  # for missing values, and other names
 
@@ -158,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not len(X):
             raise TableError("X has no rows to learn from")
         written = self._written(X)
-        reading = dict((X.attrs.get("reading") or {}) if self.reading is None else self.reading)
+        reading = dict(X.attrs.get("reading", {}) if self.reading is None else self.reading)
         if not is_reading(reading):
             raise ValueError(f"reading must say how a table is read, got {shown(reading)}")
         found_kinds = {name: columns.kind_of(X[name]) for name in X.columns}
@@ -176,11 +176,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 kinds[name], learnt[name] = kind, found
         if time is not None:
             if any(known.get("role") == "age" for known in learnt.values()):
-                kinds[time] = "date"
-                learnt[time] = columns.learn_number(days, False, self.min_count)
-                if isinstance(learnt[time], str):
-                    learnt[time] = dict(columns.NO_RANGE)
-                learnt[time] |= {"role": "time", "low": -LARGEST, "high": LARGEST, "bins": None}
+                kinds[time], learnt[time] = "date", columns.learn_time(days, self.min_count)
             else:
                 left_out[time] = "it orders the rows: new files have later dates"
         if not kinds:
@@ -200,7 +196,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def _written(self, X: Any) -> dict[str, dict[str, str]]:
-        given = (X.attrs.get("written") or {}) if self.written is None else self.written
+        given = X.attrs.get("written", {}) if self.written is None else self.written
         for name, how in given.items():
             if not fit(how, WRITTEN):
                 raise ValueError(
@@ -232,9 +228,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if kind == "category":
             return columns.learn_category(values, self.max_categories, self.min_count)
         if kind == "date":
-            found = columns.learn_number(values, self.scale, self.min_count, DECADE)
             role = "" if time is None else "age"
-            return found if isinstance(found, str) else found | {"role": role}
+            return columns.learn_number(values, self.scale, self.min_count, DECADE, role)
         if columns.counts_the_rows(values, column.index):
             return "row numbers"
         return columns.learn_number(values, self.scale, self.min_count)
@@ -246,35 +241,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         X = self._columns_of(X)
         values, widths = self._read(X, self.kinds_), list(map(len, self._outputs()))
+        farthest = columns.FARTHEST if self.scale else np.inf
         for name, kind in self.kinds_.items():
             if kind == "category":
                 values[name] = columns.levels_of(values[name], self.learnt_[name])
         out = np.zeros((len(X), sum(widths)))
-        for first in range(0, len(X), BLOCK):
-            rows = slice(first, first + BLOCK)
-            self._encode([column[rows] for column in values.values()], widths, out[rows])
-        return out
-
-    def _encode(self, values: list[NDArray[Any]], widths: list[int], out: Floats) -> None:
-        """Write columns into ``out``, (n_rows, n_out), which holds zeros."""
-        farthest = columns.FARTHEST if self.scale else np.inf
-        found = [
-            columns.encoded_numbers(column, kind, self.learnt_[name], farthest)
-            if kind != "category" and width
-            else [column]
-            for (name, kind), column, width in zip(self.kinds_.items(), values, widths, strict=True)
-        ]
         # All columns of a few rows at a time, so that the output stays in the cache.
-        for first in range(0, len(out), SLAB):
-            rows = slice(first, first + SLAB)
-            start = 0
-            for kind, parts, width in zip(self.kinds_.values(), found, widths, strict=True):
+        for first in range(0, len(X), BLOCK):
+            start, rows = 0, slice(first, first + BLOCK)
+            for (name, kind), width in zip(self.kinds_.items(), widths, strict=True):
+                part, column = out[rows, start : start + width], values[name][rows]
                 if kind == "category":
-                    columns.write_levels(out[rows, start : start + width], parts[0][rows])
-                else:
-                    for i, part in enumerate(parts[:width]):
-                        out[rows, start + i] = part[rows]
+                    columns.write_levels(part, column)
+                elif width:
+                    columns.write_numbers(part, column, kind, self.learnt_[name], farthest)
                 start += width
+        return out
 
     def check(self, X: Any) -> Checked:
         """Find the rows that a model should not decide, and why.
@@ -329,7 +311,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, learnt in self.learnt_.items():
             if "categories" in learnt:
                 known[name] = {"words": learnt["categories"], "counts": learnt["bins"]}
-            elif learnt["bins"] is not None and learnt.get("role", "age"):
+            elif self.kinds_[name] == "number" or learnt["role"] == "age":
                 known[name] = learnt["bins"]
         return Watch(known)
 
@@ -397,18 +379,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameters(self)
         kinds, learnt, written = self.kinds_, self.learnt_, self.written_
         agree = sorted([*kinds, *self.left_out_]) == sorted(self.feature_names_in_.tolist())
-        agree = agree and bool(kinds) and list(learnt) == list(kinds)
-        agree = agree and set(written) == {name for name in kinds if kinds[name] in AS_PYTHON}
+        agree = (
+            agree and bool(kinds) and list(learnt) == list(kinds) and written.keys() <= kinds.keys()
+        )
         require(agree, self, "its columns do not agree")
         require(is_reading(self.reading_), self, "how tables are read is malformed")
         roles = {name: known.get("role") for name, known in learnt.items()}
         time = [name for name, role in roles.items() if role == "time"]
         agree = time == [self.reading_.get("time")] if "age" in roles.values() else not time
         require(agree, self, "its dates do not agree")
-        for name, how in written.items():
-            fine = fit(how, WRITTEN) and how.keys() == AS_PYTHON[kinds[name]].keys()
-            require(fine, self, f"how column {name!r:.40} is written is malformed")
         for name, kind in kinds.items():
+            how = written.get(name, {})
+            fine = fit(how, WRITTEN) and how.keys() == AS_PYTHON.get(kind, {}).keys()
+            require(fine, self, f"how column {name!r:.40} is written is malformed")
             fine = _is_learnt(kind, learnt[name], self.max_categories, self.scale)
             require(fine, self, f"what it knows about column {name!r:.40} is malformed")
         # The name of a column stands in those of all that it becomes.
@@ -450,10 +433,8 @@ BINNED = {"edges": each(real()), "exact": flag(), "counts": CELLS}
 NUMBERS = {
     "fill": real(), "center": real(), "scale": real(1 / LARGEST), "low": real(),
     "high": real(), "missing": flag(), "bins": Must("bins", lambda bins, _: _are_bins(bins)),
+    "role": one_of("", "age", "time"),
 }  # fmt: skip
-DATES = NUMBERS | {"fill": real(-1e8, 1e8), "role": one_of("", "age")}
-# Nothing is asked of the dates that order the rows.
-TIME = DATES | {"bins": one_of(None), "role": one_of("time")}
 
 
 def fit(found: Any, known: Mapping[str, Must], *, whole: bool = False) -> bool:
@@ -490,9 +471,8 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> boo
         marks = columns.marks_in(rare)
         fine = fine and re.fullmatch(f"(?:[0-9a-f]{{{columns.MARK}}})*", rare) is not None
         return fine and bool(marks) == other and marks == sorted(set(marks))[: columns.MOST_MARKS]
-    is_time = type(learnt) is dict and learnt.get("role") == "time"
-    must = NUMBERS if kind == "number" else TIME if is_time else DATES
-    fine = fit(learnt, must, whole=True) and learnt["low"] <= learnt["fill"] <= learnt["high"]
+    fine = fit(learnt, NUMBERS, whole=True) and learnt["low"] <= learnt["fill"] <= learnt["high"]
+    fine = fine and (abs(learnt["fill"]) <= 1e8 if kind == "date" else not learnt["role"])
     return fine and (scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0))
 
 

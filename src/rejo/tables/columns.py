@@ -44,9 +44,6 @@ from rejo.tables.watch import bins_of_numbers
 Learnt = dict[str, Any]
 #: How numbers and dates are written if nothing else is known.
 AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
-NO_RANGE: Learnt = {"fill": 0.0, "center": 0.0, "scale": 1.0, "missing": False}
-
-
 SIN, COS = np.sin(np.arange(12) * np.pi / 6), np.cos(np.arange(12) * np.pi / 6)
 FEWEST_ROWS_TO_COUNT = 10
 FARTHEST = 1e6  # standard deviations; no classifier overflows there
@@ -75,7 +72,9 @@ def enough(n_rows: int, min_count: int) -> int:
     return min(min_count, ceil(n_rows / 20))
 
 
-def learn_number(values: Floats, scale: bool, min_count: int, least: float = 0.0) -> Learnt | str:
+def learn_number(
+    values: Floats, scale: bool, min_count: int, least: float = 0.0, role: str = ""
+) -> Learnt | str:
     """Return fill value, centre, scale and limits, or the reason to leave the column out.
 
     ``least`` is the least width of the range, see :func:`widened`.
@@ -97,7 +96,15 @@ def learn_number(values: Floats, scale: bool, min_count: int, least: float = 0.0
     low, high = widened(lowest, highest, least)
     fill = float(np.median(there))
     return {"fill": fill, "center": center, "scale": spread, "missing": missing, "low": low,
-            "high": high, "bins": bins_of_numbers(values, low, high)}  # fmt: skip
+            "high": high, "bins": bins_of_numbers(values, low, high), "role": role}  # fmt: skip
+
+
+def learn_time(days: Floats, min_count: int) -> Learnt:
+    """Return what is asked of the dates that order the rows: only to be there."""
+    missing = bool(np.isnan(days).sum() >= max(enough(len(days), min_count), 1))
+    bins = {"edges": [], "exact": False, "counts": [0, 0]}
+    return {"fill": 0.0, "center": 0.0, "scale": 1.0, "missing": missing, "low": -LARGEST,
+            "high": LARGEST, "bins": bins, "role": "time"}  # fmt: skip
 
 
 def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, float]:
@@ -206,10 +213,10 @@ def n_levels(learnt: Learnt) -> int:
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
-def encoded_numbers(
-    values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
-) -> list[NDArray[Any]]:
-    """Return the columns (n_rows,) that numbers, or days, become; see ``doubts.origins``.
+def write_numbers(
+    out: Floats, values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
+) -> None:
+    """Write the columns that numbers, or days, become into ``out``; see ``doubts.origins``.
 
     Numbers are clipped at ``largest`` standard deviations.
     """
@@ -217,11 +224,12 @@ def encoded_numbers(
     filled = np.where(empty, learnt["fill"], values) if empty.any() else values
     standard = filled - learnt["center"]
     standard /= learnt["scale"]
-    found: list[NDArray[Any]] = [np.clip(standard, -largest, largest, out=standard)]
+    np.clip(standard, -largest, largest, out=out[:, 0])
     if kind == "date" and not learnt["role"]:
         month = filled.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
-        found += [SIN[month], COS[month]]
-    return [*found, empty] if learnt["missing"] else found
+        out[:, 1], out[:, 2] = SIN[month], COS[month]
+    if learnt["missing"]:
+        out[:, -1] = empty
 
 
 def levels_of(column: Words, learnt: Learnt) -> Indices:
