@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Self, cast
 
 from rejo._io import WholeFile
 from rejo.tables.errors import TableError, import_pyarrow, import_sqlalchemy, listed
-from rejo.tables.sources import output_format, sink_of
+from rejo.tables.sources import output_format
 
 SLAB = 10_000  # rows that are written at a time
 FEWEST = 1000  # rows that show whether a column repeats its values
@@ -97,7 +97,7 @@ class TableWriter:
         elif format != "sql":
             file = self._exit.enter_context(WholeFile(self.path, overwrite=self.overwrite))
         self._exit.push(self._complete)
-        self._sink = sink_of(format)(file, self.path, self.overwrite)
+        self._sink = SINKS[format](file, self.path, self.overwrite)
         return self
 
     def write(self, frame: Any) -> None:
@@ -412,3 +412,8 @@ class SqlSink(Sink):
             for ending in ("", "-journal"):
                 if os.path.exists(path := f"{self._database.path}{ending}"):
                     os.unlink(path)
+
+
+SINKS: dict[str, type[Sink]] = {
+    "csv": CsvSink, "excel": ExcelSink, "json": JsonSink, "parquet": ParquetSink, "sql": SqlSink,
+}  # fmt: skip

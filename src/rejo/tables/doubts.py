@@ -76,16 +76,16 @@ class Checked(NamedTuple):
         return {column: dict(counted) for column, counted in found.items()}
 
 
-class _Doubts:
-    """Collects the doubts of one table."""
+class _Doubts(dict[int, list[Doubt]]):
+    """The doubts of one table, by row."""
 
     def __init__(self, n_rows: int) -> None:
-        self.by_row: dict[int, list[Doubt]] = {}
+        super().__init__()
         self.empty = np.ones(n_rows, dtype=bool)  # rows that have no value so far
 
     def add(self, rows: Any, doubts: Iterable[Doubt]) -> None:
         for row, doubt in zip(rows.tolist(), doubts, strict=False):
-            self.by_row.setdefault(row, []).append(doubt)
+            self.setdefault(row, []).append(doubt)
 
     def missing(self, name: str, gaps: NDArray[np.bool_], known: Learnt | None) -> None:
         """Count the cells of a column that are missing."""
@@ -117,13 +117,13 @@ def check_table(
         if found is not None:
             frame[name] = pd.Series(found, X.index)
     for row in np.flatnonzero(doubts.empty).tolist():
-        doubts.by_row[row] = [Doubt("empty")]
+        doubts[row] = [Doubt("empty")]
     # Cells of such a row may stand in the wrong columns: whatever is said of them may be wrong.
     for index, (why, detail) in X.attrs.get("doubts", {}).items():
         if index in X.index:
             said = Doubt(why, value=detail, kind=detail)
-            doubts.by_row[int(X.index.get_loc(index))] = [said]
-    return Checked(frame, dict(sorted(doubts.by_row.items())))
+            doubts[int(X.index.get_loc(index))] = [said]
+    return Checked(frame, dict(sorted(doubts.items())))
 
 
 def like_given(X: Any, checked: Checked) -> Any:
@@ -163,7 +163,7 @@ def _check_numbers(
         why = "unclear" if isinstance(cell, Unclear) else "unreadable"
         what = "large" if row in large else wanted
         what = "share" if isinstance(cell, Share) else what
-        doubts.by_row.setdefault(row, []).append(Doubt(why, name, str(cell), what))
+        doubts.setdefault(row, []).append(Doubt(why, name, str(cell), what))
     gaps = np.isnan(own)
     gaps[unread] = False
     doubts.missing(name, gaps, known)

@@ -324,7 +324,7 @@ class NumberCounts:
         """
         n = {mark: self.cells(words) for mark, words in self.only.items()}
         mark = "." if n["."] >= n[","] else ","
-        if not n[mark] or not few(n[OTHER[mark]], sum(n.values())):
+        if not n[mark] or not few(n[OTHER[mark]], sum(n.values())) or _is_weak(self, mark):
             return None
         return mark if expected in (None, mark) or not few(n[mark], self.n_marked) else None
 
@@ -336,8 +336,7 @@ def unclear_words(column: Words, expected: str, usual: float) -> set[str]:
     """
     found = NumberCounts(column)
     marks = {_mark(found.words[i]) for i in found.both}
-    proof = found.proof()
-    if len(marks) != 1 or (proof is not None and not _is_weak(found, proof)):
+    if len(marks) != 1 or found.proof() is not None:
         return set()
     likely = {_by_its_cells(found, marks.pop())} - {None}
     if usual:
@@ -359,14 +358,14 @@ def settle(
     """
     proof, known = found.proof(), set(others)
     if proof is not None:
-        if option is None and _is_weak(found, proof):
-            raise _unclear(found, place)
         told = option is not None and option != proof
         return proof, (("the decimal mark", f" is {proof!r}, not {option!r}"),) * told
     if option is not None:
         return option, ()
-    if any(map(len, found.only.values())):
+    if all(map(len, found.only.values())):
         raise _conflict(found, found.most(found.only["."]), found.most(found.only[","]), place)
+    if any(map(len, found.only.values())):  # a few against many
+        raise _unclear(found, place)
     if not len(found.both):
         return known.pop() if len(known) == 1 else ".", ()
     first = {_mark(found.words[i]): i for i in found.both[::-1].tolist()}

@@ -35,23 +35,18 @@ from rejo.tables.values import array_of, lengths_of
 class Format(NamedTuple):
     """A format of tables: what there is to know about it is here, and in the modules it names."""
 
-    reader: str  # module, whose ``open_table`` gives a source
-    sink: str  # class in a module, which writes
+    reader: str  # module, whose ``open_table`` gives a source; ``_writer`` has what writes
     read: tuple[str, ...] = ()  # endings
     written: tuple[str, ...] = ()
     packed: bool = False  # it may end in .gz, too
 
 
 FORMATS = {
-    "csv": Format("_csv", "_writer.CsvSink", (".csv", ".tsv"), (".csv", ".csv.gz", ".tsv"), True),
-    "excel": Format(
-        "_excel", "_writer.ExcelSink", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (".xlsx",)
-    ),
-    "json": Format(
-        "_json", "_writer.JsonSink", (".jsonl", ".ndjson", ".json"), (".jsonl", ".ndjson"), True
-    ),
-    "parquet": Format("pieces", "_writer.ParquetSink", (".parquet", ".pq"), (".parquet", ".pq")),
-    "sql": Format("_sql", "_writer.SqlSink"),
+    "csv": Format("_csv", (".csv", ".tsv"), (".csv", ".csv.gz", ".tsv"), True),
+    "excel": Format("_excel", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (".xlsx",)),
+    "json": Format("_json", (".jsonl", ".ndjson", ".json"), (".jsonl", ".ndjson"), True),
+    "parquet": Format("pieces", (".parquet", ".pq"), (".parquet", ".pq")),
+    "sql": Format("_sql"),
 }
 DATABASES = ("sqlite", "postgresql", "postgres")
 CELL = 8  # bytes: a number, a date, or the place of a word
@@ -340,12 +335,6 @@ def check_output_format(path: str | os.PathLike[str], *, overwrite: bool = False
         from rejo.tables._sql import check_table
 
         check_table(os.fspath(path), overwrite=overwrite)
-
-
-def sink_of(format: str) -> Any:
-    """Return what writes a format."""
-    module, name = FORMATS[format].sink.split(".")
-    return getattr(import_module(f"rejo.tables.{module}"), name)
 
 
 @contextmanager
