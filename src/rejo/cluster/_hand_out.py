@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from rejo.cluster._connect import TIMEOUT, ClusterError, check_scheduler
 from rejo.cluster._lost import Look, lost
-from rejo.cluster._watch import OFTEN, bounded, hushed, watched
+from rejo.cluster._watch import OFTEN, bounded, hushed, same, watched
 
 AHEAD = 3  # items submitted for each thread: one is computed, the others wait
 
@@ -19,9 +19,10 @@ R = TypeVar("R")
 
 def hand_out(
     client: Any,
-    function: Callable[[T], R],
+    function: Callable[..., R],
     items: Iterable[T],
     *,
+    common: Any = None,
     ahead: int = AHEAD,
     name: Callable[[T], str] = short,
     failed: Callable[[T, Exception], R] | None = None,
@@ -39,6 +40,8 @@ def hand_out(
         Called as ``function(item)``, perhaps more than once.
     items : iterable
         Taken one by one as workers become free.
+    common : object, default=None
+        Sent to each worker once; then ``function(common, item)`` is called.
     ahead : int, default=3
         Items submitted for each thread of the workers; more would burden the scheduler.
     name : callable, default=reprlib.repr
@@ -61,6 +64,7 @@ def hand_out(
     with hushed():
         look, waiting = Look(client), iter(items)
         running: dict[Any, T] = {}  # by future
+        sent = [] if common is None else [client.submit(same, common, pure=False)]
         # Dask computes an item again if its worker dies, and gives up after a few times.  It blames
         # all items that the worker had received.  So each of these is tried alone at the end.
         suspects: list[T] = []
@@ -71,7 +75,7 @@ def hand_out(
                 if not some and not running and suspects:
                     some, alone = [suspects.pop(0)], True
                 for item in some:
-                    running[client.submit(function, item, pure=False)] = item
+                    running[client.submit(function, *sent, item, pure=False)] = item
                 if not running:
                     return
                 for future in _ended(client, running, look):

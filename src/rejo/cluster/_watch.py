@@ -41,6 +41,11 @@ def _begun(call: Callable[..., R], args: Any, kwargs: Any) -> Future[R]:
     return found
 
 
+def same(data: Any) -> Any:
+    """Return data: those that a task returns are made again if the worker that has them dies."""
+    return data
+
+
 @contextmanager
 def hushed() -> Iterator[None]:
     """Keep Dask's log and warnings off the terminal: what matters reaches the caller as an error.

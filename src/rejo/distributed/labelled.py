@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rejo._io import without_password
-from rejo.distributed._part_tasks import OutputPart, each_part, parts_of
+from rejo.distributed._part_tasks import OutputPart, parts_of
 from rejo.distributed._sent_model import SentModel, packed_model
-from rejo.distributed.here import place_of
+from rejo.distributed.here import in_order, place_of
 from rejo.scoring import LabelColumns, LabelledCases, Opened, judge_labelled
 from rejo.tables import (
     ParquetTable,
@@ -56,11 +55,10 @@ def judge_files(
     there = [name if name in table.columns else None for name in columns]
     present = LabelColumns(columns.target, *there[1:])
     parts = parts_of(table.pieces)
-    with place_of(client, n_jobs) as place, place.with_model(sent) as model_there:
-        job = LabelJob(model_there, present, classify, dict(reading or {}), prints)
-        tasks = place.each(partial(judge_part, job), [(part,) for part in parts])
-        found = each_part(tasks, table.rows, "testing", show_progress)
-    return LabelledCases.joined([found[part.name] for part in parts])
+    with place_of(client, n_jobs) as place:
+        job = LabelJob(sent, present, classify, dict(reading or {}), prints)
+        tasks = place.each(judge_part, job, [(part,) for part in parts])
+        return LabelledCases.joined(in_order(tasks, parts, "testing", show_progress))
 
 
 class LabelJob(NamedTuple):
