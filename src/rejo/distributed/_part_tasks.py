@@ -5,7 +5,7 @@ is complete, so that a task can be repeated at any time, by any worker.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from rejo.distributed._sent_model import SentModel
 from rejo.scoring import (
     CANDIDATE,
     CaseCounts,
-    Cases,
     Decider,
     ScoringPlan,
     decision_frame,
@@ -46,8 +45,19 @@ class OutputPart(NamedTuple):
         """Number of cases."""
         return sum(piece.rows for piece in self.pieces)
 
+    def places(self) -> Iterator[tuple[RowGroup, Callable[[int], str]]]:
+        """Yield the row groups, and for each what gives the place of a row of it."""
+        before = self.before
+        for piece in self.pieces:
+            yield piece, partial(_place, piece, before)
+            before += piece.rows
+
     def __str__(self) -> str:
         return str(self.pieces[0])
+
+
+def _place(piece: RowGroup, before: int, row: int) -> str:
+    return f"{without_password(piece.path)}, row {before + row + 1}"
 
 
 def parts_of(pieces: Sequence[RowGroup]) -> list[OutputPart]:
@@ -100,21 +110,11 @@ def decide_part(job: Job, task: tuple[OutputPart, np.random.RandomState | None])
         with file.open("rb") as stored:
             candidates = [cases.candidates() for cases in restored(stored)]
     else:
+        decide = Decider(job.model.open(), job.plan, drawing)
+        decided = (cases for place in part.places() for cases in decide.read(*place))
         with WholeFile(file, overwrite=True) as new:
-            candidates, _ = spool(_decided(job, part, drawing), new, job.work)
+            candidates, _ = spool(decided, new, job.work)
     return np.concatenate([*candidates, np.empty(0, CANDIDATE)])
-
-
-def _decided(job: Job, part: OutputPart, drawing: np.random.RandomState | None) -> Iterator[Cases]:
-    decide = Decider(job.model.open(), job.plan, drawing)
-    before = part.before
-    for piece in part.pieces:
-        yield from decide.read(piece, partial(_place, piece, before))
-        before += piece.rows
-
-
-def _place(piece: RowGroup, before: int, row: int) -> str:
-    return f"{without_password(piece.path)}, row {before + row + 1}"
 
 
 def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCounts:
