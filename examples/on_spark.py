@@ -30,12 +30,13 @@ class OnSpark(Here):
     def __init__(self, spark, n_ranks):
         self.spread, self.n_ranks = spark.sparkContext.parallelize, n_ranks
 
-    def each(self, function, items):  # such as the first pass: classes, and a sample
+    def each(self, function, common, items):  # such as the first pass: classes, and a sample
         items = list(items)
-        return self.spread(items, len(items)).map(lambda item: (item, function(item))).collect()
+        done = self.spread(items, len(items)).map(lambda item: (item, function(common, item)))
+        return done.collect()
 
-    def grow(self, plan, layout, parts, n_threads, tell):
-        shares = rank_shares(parts, self.n_ranks)
+    def grow(self, plan, layout, pieces, n_threads, tell):
+        shares = rank_shares(pieces, self.n_ranks)
 
         def run(leg, tries=TRIES):
             each = [(leg, share) for share in shares]

@@ -20,7 +20,6 @@ from rejo.cluster import (
     WorkerLost,
     _connect,
     _lost,
-    _together,
     connect,
     hand_out,
     placed,
@@ -310,7 +309,7 @@ def test_what_a_paused_worker_has_not_begun_is_done_by_others(client, monkeypatc
 
 
 def test_too_few_workers(client, monkeypatch):
-    monkeypatch.setattr(_together, "PATIENCE", 0.5)
+    monkeypatch.setattr(_lost, "PATIENCE", 0.5)
     with pytest.raises(ClusterError, match="3 workers are needed, and there are 2"):
         together(client, rank_and_process, [0, 0, 0])
 

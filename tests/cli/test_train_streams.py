@@ -91,7 +91,7 @@ def test_progress_has_rows_a_second_and_the_time_left(pieces, capsys):
     words = ["train", pieces, *ASKED, "--review-budget", "0.2", "--model", "boosting"]
     assert cli.main(words) == 0
     err = capsys.readouterr().err
-    assert "4,000 of 4,000 rows" in err
+    assert "First pass: 4,000 rows" in err
     assert re.search(r"rows a second .*\d s left", err)
     (fitting,) = [line for line in err.splitlines() if "Fitting boosting on" in line]
     numbers = [int(word.replace(",", "")) for word in fitting.split() if word[0].isdigit()]

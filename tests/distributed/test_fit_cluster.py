@@ -147,26 +147,12 @@ def test_more_workers_than_row_groups_and_ranks_without_a_class(client, tmp_path
     assert bits(one) == bits(fit(boost(), tmp_path, target="y"))
 
 
-def test_linear_models_and_frames_of_dask(client, folder):
-    dd = pytest.importorskip("dask.dataframe")
+def test_linear_models(client, folder):
     search = RejectClassifierCV(RejoLinear(), review_budget=0.2)
     here = fit(search, folder, target="y", held_out=0.3)
     there = fit(search, folder, target="y", held_out=0.3, client=client)
-    frame = table()
-    rows = frame[["a", "b", "ab"]]
+    rows = table()[["a", "b", "ab"]]
     assert np.array_equal(here.predict(rows), there.predict(rows))
-    found = fit(boost(), dd.from_pandas(frame, npartitions=3), target="y", client=client)
-    assert (found.predict_forced(rows) == frame["y"]).mean() > 0.8
-
-
-def test_categories_of_a_frame_of_dask(client):
-    dd = pytest.importorskip("dask.dataframe")
-    job = np.repeat(["a", "b", "c"], 1000)
-    frame = pd.DataFrame({"job": pd.Categorical(job), "x": np.arange(3000) % 7, "y": job == "b"})
-    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
-    data = dd.from_pandas(frame, npartitions=3)
-    model = fit(boost(), data, target="y", client=client)
-    assert (model.predict_forced(frame[["job", "x"]]) == frame["y"]).all()
 
 
 def test_what_a_rank_raises_reaches_the_caller(client, folder, tmp_path):

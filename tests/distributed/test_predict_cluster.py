@@ -111,7 +111,7 @@ def test_a_worker_is_killed_while_it_decides(client, model, many, tmp_path):
     killed = []
 
     def kill():
-        while not list(Path(out, WORK).glob("*/*.decided")):
+        while not list(Path(out).glob(f"{WORK}*/*.decided")):
             time.sleep(0.005)
         pid = next(iter(client.run(os.getpid).values()))
         os.kill(pid, signal.SIGKILL)

@@ -79,38 +79,29 @@ def check_options(arguments: Namespace) -> None:
 
 def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases:
     """Make the first pass over a table: classes, and what its columns hold."""
-    import numpy as np
-
     from rejo.distributed import (
         LEARN,
         RowLayout,
         StreamedTraining,
         input_of,
-        learn_encoder,
         of_csv,
         sample_table,
         settle_layout,
         shares_of,
     )
-    from rejo.tables import ENDINGS, TableEncoder, check_columns, is_many
+    from rejo.tables import ENDINGS, TableEncoder, is_many
 
     how = reading(arguments)
-    client = getattr(place, "client", None)
     packed = arguments.data.lower().endswith(ENDINGS) or is_many(arguments.data)
-    if not packed and client is not None:
+    if not packed and arguments.dask is not None:
         raise CommandError(f"--dask reads Parquet files, and {arguments.data} is not one")
-    source = input_of(arguments.data, client) if packed else of_csv(arguments.data, how)
+    source = input_of(arguments.data) if packed else of_csv(arguments.data, how)
     roles = [arguments.id, arguments.by, *arguments.drop]
-    others = [name for name in roles if name is not None]
-    check_columns(source.name, [arguments.target, *others], source.columns)
-    features = source.features(arguments.target, arguments.groups, None)
-    features = tuple(name for name in features if name not in others)
-    if not features:
-        raise CommandError(f"{source.name}: no column is left to learn from")
+    features = source.features(arguments.target, arguments.groups, other=roles)
     share = SHARE if source.n_rows >= FEW else FEW_SHARE
     shares = shares_of(source.n_rows, share, proves=True)
     layout = RowLayout(arguments.target, features, shares, arguments.groups, reading=how)
-    found = place.survey(layout, source.parts, tell)
+    found = place.survey(layout, source.pieces, tell)
     where = f"{source.name}, column {arguments.target!r}"
     words = Counter({word: int(n.sum()) for word, n in found.counts.items()})
     words[""] += found.n_missing
@@ -118,22 +109,18 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     counts: Counter[str] = Counter()
     for word, label in spelled.items():
         counts[label] += words[word]
-    classes = order_classes(counts, arguments.order, where)
-    by_class = {label: sum(found.counts[w] for w in spelled if spelled[w] == label and w in
-                           found.counts) for label in classes}  # fmt: skip
-    layout, _ = settle_layout(layout, found._replace(counts=by_class), classes)
+    order = order_classes(counts, arguments.order, where)
+    layout, classes = settle_layout(layout, found, order, spelled=spelled)
     table = sample_table(found, source.name, **how)
-    encoder = TableEncoder(written=table.written, reading=table.reading)
-    encoder = learn_encoder(encoder, table.frame, tell)
-    layout = layout._replace(
-        place={word: classes.index(label) for word, label in spelled.items()}, encoder=encoder
-    )
+    tell(f"The columns are learned from {len(table.frame):,} rows, drawn at random.")
+    encoder = TableEncoder(written=table.written, reading=table.reading).fit(table.frame)
+    layout = layout._replace(encoder=encoder)
     ordered = arguments.order is not None or len(classes) == 2
     sample = encoder.transform(table.frame)
-    training = StreamedTraining(place, source, layout, np.array(classes), ordered, sample)
-    n_learning = int(sum(n[LEARN] for n in by_class.values()))
+    training = StreamedTraining(place, source.pieces, layout, classes, ordered, sample)
+    n_learning = sum(int(n[LEARN]) for word, n in found.counts.items() if word in spelled)
     return StreamedCases(
-        training, classes, counts, ordered, notes, table, encoder, source.name, n_learning
+        training, order, counts, ordered, notes, table, encoder, source.name, n_learning
     )
 
 

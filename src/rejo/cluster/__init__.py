@@ -9,8 +9,7 @@ on the cluster: cross-validation, comparison.  Dask places the work; this room k
 # ruff: noqa: F401 (names for other rooms)
 
 from rejo.cluster._connect import ClusterError, WorkerInfo, connect, placed, workers
-from rejo.cluster._hand_out import hand_out
 from rejo.cluster._lost import WorkerLost
-from rejo.cluster._together import team_of, together
+from rejo.cluster._tasks import hand_out, team_of, together
 
 __all__ = ["ClusterError", "WorkerLost", "connect", "hand_out", "placed"]

@@ -16,7 +16,7 @@ from joblib.parallel import SequentialBackend
 
 from rejo.cluster._connect import scheduler_lost
 from rejo.cluster._lost import Look, lost
-from rejo.cluster._watch import OFTEN
+from rejo.cluster._watch import OFTEN, same
 
 
 @contextmanager
@@ -93,8 +93,4 @@ class _Lasting:
         return getattr(self._client, name)
 
     async def scatter(self, data: Any, **_: Any) -> Any:
-        return self._client.submit(_same, data, pure=False)
-
-
-def _same(data: Any) -> Any:
-    return data
+        return self._client.submit(same, data, pure=False)

@@ -8,7 +8,7 @@ from typing import Any
 from rejo.cluster._connect import TIMEOUT, ClusterError, WorkerInfo, no_workers, survey
 from rejo.cluster._watch import bounded
 
-PATIENCE = 60.0  # seconds in which a cluster whose workers all died must have a new one
+PATIENCE = 60.0  # seconds in which a cluster whose workers died must have enough of them again
 STUCK = 30.0  # seconds after which a paused worker is given up
 RESTART = 60.0  # seconds in which workers must have restarted
 NEWS = 2.0  # seconds in which a nanny must have said why it ended a worker

@@ -1,9 +1,9 @@
 """No wait without an end: calls in a thread that is watched; Dask's messages held back."""
 
 import logging
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, wait
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -39,6 +39,21 @@ def _begun(call: Callable[..., R], args: Any, kwargs: Any) -> Future[R]:
 
     Thread(target=work, name="rejo-cluster", daemon=True).start()
     return found
+
+
+def wait_a_while(client: Any, futures: Iterable[Any]) -> list[Any]:
+    """Wait until one of some futures ends, but not long; return those that have ended."""
+    from distributed import wait as wait_for
+
+    listed = list(futures)
+    with suppress(TimeoutError, CancelledError), client.as_current():
+        wait_for(listed, timeout=OFTEN, return_when="FIRST_COMPLETED")
+    return [future for future in listed if future.status != "pending"]
+
+
+def same(data: Any) -> Any:
+    """Return data: those that a task returns are made again if the worker that has them dies."""
+    return data
 
 
 @contextmanager

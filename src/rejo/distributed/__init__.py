@@ -1,7 +1,7 @@
 """Tables of many files: training and scoring beyond the memory of one machine, or beyond one.
 
-:func:`fit` learns from Parquet files or from a Dask DataFrame, row group by row group: in this
-process, or on all workers of a cluster.  What it returns is an ordinary model.
+:func:`fit` learns from Parquet files, row group by row group: in this process, or on all workers of
+a cluster.  What it returns is an ordinary model.
 
 :func:`predict` decides the cases of Parquet files and writes a folder of decisions, part by part:
 workers may die, and a run that was stopped goes on where it was.  :class:`FrameDecider` decides
@@ -14,7 +14,7 @@ from rejo.distributed.fitting import fit
 from rejo.distributed.frames import FrameDecider
 from rejo.distributed.here import Here, place_of
 from rejo.distributed.labelled import judge_files
-from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
+from rejo.distributed.learning import StreamedTraining, sample_table
 from rejo.distributed.legs import (
     TRIES,
     Leg,

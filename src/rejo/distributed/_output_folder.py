@@ -1,9 +1,9 @@
 """The folder that decisions are written to: what may be there already, and what is left at the end.
 
 A run works in a hidden folder inside it, which has the name of the run: a hash of the model, the
-files and the options.  When all parts are ready there, they are moved up, those of another run
-are removed, and the manifest ``_rejo.json`` is the last; then the hidden folder goes.  A run that
-was killed goes on, also while it moved files; one that finds anything else refuses to touch it.
+files and the options.  When all parts are ready there, those of another run are removed, these are
+moved up, and the manifest ``_rejo.json`` is the last; then the hidden folder goes.  A run that was
+killed, also while it moved files, goes on; one that finds anything else refuses to touch it.
 """
 
 import json
@@ -18,9 +18,9 @@ from rejo._errors import RejoError, Setting, Text
 from rejo._io import URL, WholeFile, without_password
 
 MANIFEST = "_rejo.json"
-WORK, OTHERS = ".rejo-run", "others.json"  # the latter: the parts to remove
+WORK = ".rejo-run-"  # how working folders begin
+REPLACED = "replaced.json"  # the manifest of another run whose parts are being removed
 DECIDED = ".decided"  # ending of files with decisions that wait for their ranks
-Note = dict[str, Any]
 
 
 class OutputFolder:
@@ -37,19 +37,16 @@ class OutputFolder:
                 remedy="Files are renamed when they are complete, which object stores cannot do: "
                 "write to a folder, and copy it.",
             )
-        self.path, self.key, self.parts = Path(os.path.abspath(path)), key, list(parts)
-        self.works = self.path / WORK  # of this run and of those that were killed
-        self.work = self.works / key[:16]
+        self.path, self.key, self.parts = Path(os.path.abspath(path)), key, parts
+        self.work = self.path / f"{WORK}{key[:16]}"
 
-    def finished(self) -> Note | None:
-        """Return the manifest if the run is complete; one that was killed may lack a last step."""
-        if (self.work / MANIFEST).exists():
-            self._publish()
+    def finished(self) -> dict[str, Any] | None:
+        """Return the manifest if the run is complete."""
         manifest = _read(self.path / MANIFEST)
         whole = all((self.path / name).is_file() for name in self.parts)
-        if manifest is None or manifest["key"] != self.key or not whole:
+        if manifest.get("key") != self.key or not whole:
             return None
-        shutil.rmtree(self.works, ignore_errors=True)
+        shutil.rmtree(self.work, ignore_errors=True)  # if it was killed at the very end
         return manifest
 
     def check(self, *, overwrite: bool) -> None:
@@ -60,9 +57,9 @@ class OutputFolder:
             )
         there = {entry.name for entry in self.path.iterdir()} if self.path.exists() else set()
         last = _read(self.path / MANIFEST)
-        if not there or (self.work.exists() if last is None else last["key"] == self.key):
+        if not there or (last["key"] == self.key if last else self.work.exists()):
             return
-        ours = {MANIFEST, WORK, *self._known_parts()}
+        ours = {name for name in there if name.startswith(WORK)} | {MANIFEST, *_parts(last)}
         if not overwrite:
             what = "decisions of another run" if ours & there else f"files, such as {min(there)}"
             raise RejoError(
@@ -76,7 +73,8 @@ class OutputFolder:
             )
         if foreign := [name for name in there - ours if name.endswith(".parquet")]:
             raise RejoError(
-                f"{self.path} has a file that is not of rejo: {min(foreign)}",
+                f"{self.path} has a file that is not of rejo, or of a run that was stopped: "
+                f"{min(foreign)}",
                 parameter="out",
                 remedy="It would be read together with the decisions: name another folder.",
             )
@@ -87,66 +85,44 @@ class OutputFolder:
         is_new = not self.path.exists()
         self.check(overwrite=overwrite)
         self.work.mkdir(parents=True, exist_ok=True)
-        for other in self.works.iterdir():
-            if other != self.work and not (other / MANIFEST).exists():  # none of its parts is known
+        for other in self.path.glob(f"{WORK}*"):
+            if other != self.work:
                 shutil.rmtree(other)
         try:
             yield
         except BaseException:
             if not any(self.work.glob(f"*{DECIDED}")):
                 shutil.rmtree(self.work, ignore_errors=True)
-                with suppress(OSError):  # there is something else
-                    self.works.rmdir()
-                    if is_new:
+                if is_new:
+                    with suppress(OSError):  # there is something else
                         self.path.rmdir()
             raise
 
-    def finish(self, manifest: Mapping[str, Any]) -> Note:
+    def finish(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Move all parts to their place, and then the manifest; leave nothing else."""
-        if lacking := [name for name in self.parts if not (self.work / name).is_file()]:
-            raise RejoError(
-                f"{self.work} has lost {lacking[0]}",
-                parameter="out",
-                remedy="Something removed it while others were written: run again.",
-            )
-        found = {"key": self.key, **manifest}
-        others = sorted({*self._known_parts()} - {*self.parts})
-        _write(self.work / OTHERS, {"key": self.key, "parts": others})
-        _write(self.work / MANIFEST, found)
-        self._publish()
-        return found
-
-    def _publish(self) -> None:
-        (self.path / MANIFEST).unlink(missing_ok=True)
-        for name in _parts(self.work / OTHERS):
+        with suppress(FileNotFoundError):  # there is none
+            os.replace(self.path / MANIFEST, self.work / REPLACED)
+        for name in _parts(_read(self.work / REPLACED)):
             (self.path / name).unlink(missing_ok=True)
         for name in self.parts:
-            with suppress(FileNotFoundError):  # it has been moved
-                os.replace(self.work / name, self.path / name)
-        os.replace(self.work / MANIFEST, self.path / MANIFEST)
-        shutil.rmtree(self.works)
-
-    def _known_parts(self) -> list[str]:
-        """Parts of the last run, and of those that were killed while they moved theirs."""
-        notes = [self.path / MANIFEST, *self.works.glob("*/*.json")]
-        return [name for note in notes for name in _parts(note)]
+            os.replace(self.work / name, self.path / name)
+        found = {"key": self.key, **manifest}
+        with WholeFile(self.path / MANIFEST, overwrite=True) as file:
+            file.write(json.dumps(found, indent=1).encode() + b"\n")
+        shutil.rmtree(self.work)
+        return found
 
 
-def _read(path: Path) -> Note | None:
-    """Return what a file of ours says; ``None`` if there is none, or it is not ours."""
+def _read(path: Path) -> dict[str, Any]:
+    """Return what a manifest says; nothing if there is none, or it is not ours."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and isinstance(found.get("key"), str) else None
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("key"), str) else {}
 
 
-def _write(path: Path, found: Mapping[str, Any]) -> None:
-    with WholeFile(path, overwrite=True) as file:
-        file.write(json.dumps(found, indent=1).encode() + b"\n")
-
-
-def _parts(path: Path) -> list[str]:
-    """Return the parts that a file of ours names: none of them may be elsewhere."""
-    names = [name for name in (_read(path) or {}).get("parts", ()) if isinstance(name, str)]
+def _parts(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the parts that a manifest names: none of them may be elsewhere."""
+    names = [name for name in manifest.get("parts", ()) if isinstance(name, str)]
     return [n for n in names if n == os.path.basename(n) and n.endswith(".parquet")]

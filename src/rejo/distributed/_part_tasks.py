@@ -5,24 +5,22 @@ is complete, so that a task can be repeated at any time, by any worker.
 """
 
 import os
-import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._errors import RejoError
-from rejo._io import WholeFile, progress, without_password
+from rejo._io import WholeFile, without_password
 from rejo.distributed._output_folder import DECIDED
 from rejo.distributed._sent_model import SentModel
 from rejo.scoring import (
     CANDIDATE,
     CaseCounts,
-    Cases,
     Decider,
     ScoringPlan,
     decision_frame,
@@ -32,7 +30,6 @@ from rejo.scoring import (
 )
 from rejo.tables import RowGroup, TableWriter
 
-R = TypeVar("R")
 LEAST_ROWS = 50_000  # of a part, if its file has as many
 
 
@@ -48,8 +45,19 @@ class OutputPart(NamedTuple):
         """Number of cases."""
         return sum(piece.rows for piece in self.pieces)
 
+    def places(self) -> Iterator[tuple[RowGroup, Callable[[int], str]]]:
+        """Yield the row groups, and for each what gives the place of a row of it."""
+        before = self.before
+        for piece in self.pieces:
+            yield piece, partial(_place, piece, before)
+            before += piece.rows
+
     def __str__(self) -> str:
         return str(self.pieces[0])
+
+
+def _place(piece: RowGroup, before: int, row: int) -> str:
+    return f"{without_password(piece.path)}, row {before + row + 1}"
 
 
 def parts_of(pieces: Sequence[RowGroup]) -> list[OutputPart]:
@@ -70,14 +78,6 @@ def parts_of(pieces: Sequence[RowGroup]) -> list[OutputPart]:
                 found.append(OutputPart(name, tuple(waiting), before))
                 waiting, before = [], before + rows
     return found
-
-
-def each_part(
-    tasks: Iterable[tuple[Any, R]], n_rows: int, title: str, show: bool | None
-) -> dict[str, R]:
-    """Return what becomes of each part, by its name, of tasks whose items begin with a part."""
-    shown = progress(tasks, n_rows, title, rows=lambda done: done[0][0].rows, show=show)
-    return {item[0].name: found for item, found in shown}
 
 
 class Job(NamedTuple):
@@ -110,37 +110,25 @@ def decide_part(job: Job, task: tuple[OutputPart, np.random.RandomState | None])
         with file.open("rb") as stored:
             candidates = [cases.candidates() for cases in restored(stored)]
     else:
+        decide = Decider(job.model.open(), job.plan, drawing)
+        decided = (cases for place in part.places() for cases in decide.read(*place))
         with WholeFile(file, overwrite=True) as new:
-            candidates, _ = spool(_decided(job, part, drawing), new, job.work)
+            candidates, _ = spool(decided, new, job.work)
     return np.concatenate([*candidates, np.empty(0, CANDIDATE)])
-
-
-def _decided(job: Job, part: OutputPart, drawing: np.random.RandomState | None) -> Iterator[Cases]:
-    decide = Decider(job.model.open(), job.plan, drawing)
-    before = part.before
-    for piece in part.pieces:
-        yield from decide.read(piece, partial(_place, piece, before))
-        before += piece.rows
-
-
-def _place(piece: RowGroup, before: int, row: int) -> str:
-    return f"{without_password(piece.path)}, row {before + row + 1}"
 
 
 def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCounts:
     """Rank the cases of a part and write them, unless that has been done; count them."""
     (part, ranks), opened, counts = task, job.model.open(), CaseCounts()
     final = Path(job.work, part.name)
-    token = secrets.token_hex(8)  # another worker may do the same
-    temporary = Path(job.work, f"{final.stem}.{token}{final.suffix}")
     with job.spool(part).open("rb") as file, ExitStack() as stack:
-        writer = None if final.exists() else stack.enter_context(TableWriter(temporary))
+        writer = None
+        if not final.exists():  # another worker may do the same
+            writer = stack.enter_context(TableWriter(final, overwrite=True))
         for cases in ranked(file, ranks, part.pieces[0].start):
             counts.add(cases)
             if writer is not None:
                 writer.write(decision_frame(cases, opened, id=job.plan.id, why=job.plan.why))
-    if writer is not None:
-        os.replace(temporary, final)
     if part.pieces[0].start >= counts.ids.MOST:
         counts.ids.hashes.clear()
     return counts

@@ -15,13 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._errors import RejoError
 from rejo.persistence import open_file, save
 from rejo.scoring import Opened
 
-_received: dict[
-    str, NDArray[np.uint8] | None
-] = {}  # the last file that a driver has sent, by its hash
 _opened: dict[str, Opened] = {}  # the last model
 _opening = Lock()
 
@@ -32,24 +28,16 @@ class SentModel(NamedTuple):
     sha256: str  # of the file
     name: str  # for messages
     how: dict[str, Any]  # as arguments of ``open_file``
-    data: NDArray[np.uint8] | None  # the file, which joblib shares; None: the process has it
-
-    def keep(self) -> None:
-        """Keep the file for this process."""
-        _received.clear()
-        _received[self.sha256] = self.data
+    data: NDArray[np.uint8]  # the file, which joblib shares
 
     def open(self) -> Opened:
         """Return the model, opened at the first call in a process."""
         with _opening:  # a worker may have several threads
             if self.sha256 not in _opened:
-                data = _received.get(self.sha256) if self.data is None else self.data
-                if data is None:
-                    raise RejoError(f"this worker has not received {self.name}")
                 _opened.clear()
                 with TemporaryDirectory() as folder:
                     path = Path(folder, "model.rejo")
-                    data.tofile(path)
+                    self.data.tofile(path)
                     _opened[self.sha256] = self._opened_as(path)
             return _opened[self.sha256]
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from rejo._errors import RejoError
-from rejo.distributed.here import Tell, place_of
-from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_frame
-from rejo.distributed.out_of_core import (
-    RowLayout,
-    check_validation,
-    order_of,
-    sample_matrix,
-    settle_layout,
-    shares_of,
-)
+from rejo.distributed.here import Tell, place_of, quiet
+from rejo.distributed.learning import StreamedTraining, sample_table
+from rejo.distributed.out_of_core import RowLayout, matrix_of, settle_layout, shares_of
 from rejo.distributed.row_sources import input_of
 from rejo.estimators import RejoBoost, RejoLinear
 from rejo.selection import RejectClassifierCV, check_targets
@@ -36,7 +31,7 @@ def fit(
     columns: Sequence[str] | None = None,
     tell: Tell | None = None,
 ) -> Any:
-    """Train on Parquet files, or on a Dask DataFrame, that may be larger than the memory.
+    """Train on Parquet files that may be larger than the memory.
 
     Rows are held out by a hash of their place, the same in every run.  Half of them stop the growth
     of trees, set thresholds and choose the operating point.  The other half say what to expect of
@@ -49,10 +44,9 @@ def fit(
         One of the two classifiers; a pipeline of a :class:`~rejo.tables.TableEncoder` and one of
         them; or a :class:`~rejo.selection.RejectClassifierCV` around one of these, with any target
         but those by group.  It is not changed.
-    data : str, path-like, list of these, or dask.dataframe.DataFrame
-        ``"loans/*.parquet"``, a folder, files, or URLs that fsspec can open.  Of a Dask DataFrame,
-        all partitions must fit into the memory of the workers; without a client, they are computed
-        here, and must fit into this memory.
+    data : str, path-like, or list of these
+        ``"loans/*.parquet"``, a folder, files, or URLs that fsspec can open.  Without a
+        ``TableEncoder``, all features must be numbers.
     target : str
         The column of the classes.
     client : distributed.Client, cluster or str, default=None
@@ -111,33 +105,35 @@ def fit(
     True
     """
     search, pipeline, classifier = _taken_apart(estimator)
-    tell = tell or (lambda _: None)
+    tell = tell or quiet
     with place_of(client) as place:
-        source = input_of(data, place.client)
+        source = input_of(data)
         shares = shares_of(source.n_rows, held_out, proves=search is not None)
         features = source.features(target, together, columns)
         layout = RowLayout(target, features, shares, together)
-        if pipeline is None:
-            layout = layout._replace(words=source.words(features))
-        found = place.survey(layout, source.parts, tell)
+        found = place.survey(layout, source.pieces, tell)
         if found.n_missing:
             raise RejoError(
                 f"column {target!r} has {found.n_missing:,} missing values", parameter="target",
                 remedy="Leave these rows out.",
             )  # fmt: skip
-        order, ordered = order_of(classifier, len(found.counts)), classifier.class_order is not None
+        order, ordered = classifier.class_order, classifier.class_order is not None
+        free = getattr(classifier, "boundaries", None) in ("auto", "posteriors")
+        if order is None and (free or len(found.counts) == 2):  # two have one, posteriors need none
+            order = "sorted"
         layout, classes = settle_layout(layout, found, order, classifier.class_weight)
         if pipeline is None:
-            X, sample = None, sample_matrix(layout, found)
+            X, sample = None, np.concatenate([matrix_of(layout, one) for one in found.sample])
         else:
-            X = sample_frame(found, source.name)
-            layout = layout._replace(encoder=learn_encoder(pipeline[0], X, tell))
+            X = sample_table(found, source.name).frame
+            tell(f"The columns are learned from {len(X):,} rows, drawn at random.")
+            layout = layout._replace(encoder=pipeline[0].fit(X))
             sample = pipeline[0].transform(X)
         if search is not None:
             costs = search.costs_to_try(classes, ordered=ordered)
             if len(costs) == 1 and not classifier.decides_by_posteriors:
                 classifier.set_params(reject_cost=costs[0])
-        training = StreamedTraining(place, source, layout, classes, ordered, sample)
+        training = StreamedTraining(place, source.pieces, layout, classes, ordered, sample)
         learnt = training.learn(classifier, tell)
         model = learnt.classifier
         if pipeline is not None:
@@ -171,6 +167,10 @@ def _taken_apart(estimator: Any) -> tuple[RejectClassifierCV | None, Pipeline | 
         part._validate_params()
     if search is not None:
         check_targets(search.get_params(deep=False))
-    if isinstance(steps[-1], RejoBoost):
-        check_validation(steps[-1])
+    if isinstance(folds := getattr(steps[-1], "validation", None), Integral):
+        raise RejoError(
+            f"validation={folds} asks for folds, which need all rows in memory",
+            parameter="validation",
+            remedy='Leave it at "auto", or give a share of the rows, such as 0.1.',
+        )
     return search, inner if len(steps) == 2 else None, steps[-1]

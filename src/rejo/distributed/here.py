@@ -2,29 +2,24 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from joblib import Parallel, delayed
 
+from rejo._io import progress
 from rejo.distributed import legs
-from rejo.distributed._sent_model import SentModel
-from rejo.distributed.out_of_core import (
-    Part,
-    RowLayout,
-    Rows,
-    Survey,
-    check_size,
-    survey_part,
-)
+from rejo.distributed.out_of_core import RowLayout, Rows, Survey, survey_piece
 from rejo.estimators import Growth, Plan
 
-OFTEN = 5.0  # seconds between two lines
 Tell = Callable[[str], None]
+C = TypeVar("C")
 T = TypeVar("T", bound=tuple[Any, ...])
 R = TypeVar("R")
+
+
+def quiet(text: str) -> None:
+    """Tell nobody."""
 
 
 @contextmanager
@@ -48,45 +43,34 @@ class Here:
     def __init__(self, n_jobs: int = 1) -> None:
         self.n_jobs = n_jobs
 
-    def each(self, function: Callable[[T], R], items: Iterable[T]) -> Iterable[tuple[T, R]]:
-        """Yield ``(item, function(item))``, in any order; the first part of an item names it."""
+    def each(
+        self, function: Callable[[C, T], R], common: C, items: Iterable[T]
+    ) -> Iterable[tuple[T, R]]:
+        """Yield ``(item, function(common, item))``, in any order; an item begins with its name."""
         if self.n_jobs == 1:
-            return ((item, function(item)) for item in items)
+            return ((item, function(common, item)) for item in items)
         listed = list(items)
         run = Parallel(self.n_jobs, backend="loky", return_as="generator")
-        return zip(listed, run(delayed(function)(item) for item in listed), strict=True)
+        return zip(listed, run(delayed(function)(common, item) for item in listed), strict=True)
 
-    @contextmanager
-    def with_model(self, sent: SentModel) -> Iterator[SentModel]:
-        """Let functions have a model; give what they need to open it."""
-        yield sent
-
-    def survey(self, layout: RowLayout, parts: Sequence[Part], tell: Tell) -> Survey:
+    def survey(self, layout: RowLayout, pieces: Sequence[Any], tell: Tell) -> Survey:
         """Make the first pass over all rows."""
-        found, pace = {}, Pace("First pass", parts, tell)
-        items = [(*part, number) for number, part in enumerate(parts)]
-        seen = Survey()
-        for item, one in self.each(partial(_survey, layout), items):
-            found[item[-1]] = one._replace(levels={})
-            seen = seen.joined(one._replace(sample=[]))
-            check_size(layout, seen)
-            pace(item[0].rows)
-        whole = Survey()
-        for number in sorted(found):  # the same whoever came first
-            whole = whole.joined(found[number])
-        return whole._replace(levels=seen.levels)  # they are sorted later
+        tell(f"First pass: {n_rows(pieces):,} rows.")
+        tasks = self.each(survey_piece, layout, [(piece,) for piece in pieces])
+        found = in_order(tasks, pieces, "first pass", False if tell is quiet else None)
+        return Survey.joined(found, layout.target)
 
     def grow(
-        self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
+        self, plan: Plan, layout: RowLayout, pieces: Sequence[Any], n_threads: int, tell: Tell
     ) -> tuple[Growth, dict[int, Rows]]:
         """Grow trees; they, and the scores of the rows that were held out."""
-        tell(f"Reading {n_rows(parts):,} rows, about four times.")
+        tell(f"Reading {n_rows(pieces):,} rows, about four times.")
         leg = legs.Leg(uuid4().hex, plan, layout)
         if plan.samples:
             leg = leg._replace(rounds=None)
 
         def run(leg: legs.Leg) -> list[legs.Left]:
-            return [legs.run_rank(0, leg, parts, n_threads)]
+            return [legs.run_rank(0, leg, pieces, n_threads)]
 
         try:
             return legs.grow_in_legs(leg, run, tell)
@@ -94,32 +78,15 @@ class Here:
             legs.DATA.clear()
 
 
-def _survey(layout: RowLayout, item: tuple[Any, Any, int]) -> Survey:
-    piece, frame, _ = item
-    return survey_part(layout, Part(piece, frame))
+def in_order(
+    tasks: Iterable[tuple[Any, R]], pieces: Sequence[Any], title: str, show: bool | None
+) -> list[R]:
+    """Return what becomes of each piece, from tasks whose items begin with one; show how many."""
+    done = progress(tasks, n_rows(pieces), title, rows=lambda one: one[0][0].rows, show=show)
+    found = {item[0]: result for item, result in done}
+    return [found[piece] for piece in pieces]
 
 
-class Pace:
-    """Tells how many rows have been read, how fast, and how long the rest takes."""
-
-    def __init__(self, what: str, parts: Sequence[Part], tell: Tell) -> None:
-        self._what, self._n, self._tell = what, n_rows(parts), tell
-        self._start = self._last = monotonic()
-        self._done = 0
-
-    def __call__(self, n_rows: int) -> None:
-        """Count some more rows."""
-        self._done += n_rows
-        now = monotonic()
-        if now - self._last < OFTEN and self._done < self._n:
-            return
-        self._last = now
-        rate = self._done / max(now - self._start, 1e-3)
-        left = max(0.0, self._n - self._done) / rate
-        rest = f", {left:,.0f} s left" if left else ""
-        self._tell(f"{self._what}: {self._done:,} of {self._n:,} rows, {rate:,.0f} a second{rest}.")
-
-
-def n_rows(parts: Sequence[Part]) -> int:
-    """Number of rows of all parts."""
-    return sum(part.piece.rows for part in parts)
+def n_rows(pieces: Sequence[Any]) -> int:
+    """Number of rows of all pieces."""
+    return sum(piece.rows for piece in pieces)

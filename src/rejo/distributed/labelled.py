@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rejo._io import without_password
-from rejo.distributed._part_tasks import OutputPart, each_part, parts_of
+from rejo.distributed._part_tasks import OutputPart, parts_of
 from rejo.distributed._sent_model import SentModel, packed_model
-from rejo.distributed.here import place_of
+from rejo.distributed.here import in_order, place_of
 from rejo.scoring import LabelColumns, LabelledCases, Opened, judge_labelled
 from rejo.tables import (
     ParquetTable,
-    RowGroup,
     TableError,
     absolute,
     check_columns,
@@ -56,11 +54,10 @@ def judge_files(
     there = [name if name in table.columns else None for name in columns]
     present = LabelColumns(columns.target, *there[1:])
     parts = parts_of(table.pieces)
-    with place_of(client, n_jobs) as place, place.with_model(sent) as model_there:
-        job = LabelJob(model_there, present, classify, dict(reading or {}), prints)
-        tasks = place.each(partial(judge_part, job), [(part,) for part in parts])
-        found = each_part(tasks, table.rows, "testing", show_progress)
-    return LabelledCases.joined([found[part.name] for part in parts])
+    with place_of(client, n_jobs) as place:
+        job = LabelJob(sent, present, classify, dict(reading or {}), prints)
+        tasks = place.each(judge_part, job, [(part,) for part in parts])
+        return LabelledCases.joined(in_order(tasks, parts, "testing", show_progress))
 
 
 class LabelJob(NamedTuple):
@@ -75,19 +72,17 @@ class LabelJob(NamedTuple):
 
 def judge_part(job: LabelJob, task: tuple[OutputPart]) -> LabelledCases:
     """Decide the cases of a part."""
-    (part,), opened = task, job.model.open()
-    before, found = part.before, []
-    for piece in part.pieces:
+    (part,), opened, found = task, job.model.open(), []
+    for piece, where in part.places():
         chunks = read_chunks(piece, opened.encoder, text=job.columns.named(), **job.reading)
-        found += [_judged(job, opened, chunk, piece, before) for chunk in chunks]
-        before += piece.rows
+        found += [_judged(job, opened, chunk, piece.start, where) for chunk in chunks]
     return LabelledCases.joined(found)
 
 
 def _judged(
-    job: LabelJob, opened: Opened, chunk: Any, piece: RowGroup, before: int
+    job: LabelJob, opened: Opened, chunk: Any, start: int, where: Callable[[int], str]
 ) -> LabelledCases:
-    """Judge the rows of a chunk that have a class; ``before`` rows of the file are not of it."""
+    """Judge the rows of a chunk that have a class; ``start`` is the first row of its row group."""
     label = words_of(chunk[job.columns.target].fillna(""), missing=(), text=str)
     y = np.array([*job.classify(label.words), NO_CLASS], dtype=np.int16)[label.codes]
     if len(unknown := np.flatnonzero(y == UNKNOWN)):
@@ -95,13 +90,12 @@ def _judged(
         raise TableError(
             f"the model has no class {label.words[label.codes[row]][:40]!r}; its classes are "
             + ", ".join(opened.classes),
-            where=f"{without_password(piece.path)}, row {before + int(chunk.index[row]) + 1}, "
-            f"column {shown(job.columns.target)}",
+            where=f"{where(int(chunk.index[row]))}, column {shown(job.columns.target)}",
         )
     found, known = LabelledCases.joined([]), y >= 0
     if known.any():
         found, _ = judge_labelled(
-            opened, chunk[known], y[known], job.columns, start=piece.start, prints=job.prints
+            opened, chunk[known], y[known], job.columns, start=start, prints=job.prints
         )
     seen = np.bincount(label.codes, minlength=len(label.words)).tolist()
     found.words.update(dict(zip(label.words, seen, strict=True)))

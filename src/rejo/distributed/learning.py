@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -15,30 +14,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
-from rejo.distributed.here import Here, Pace, Tell
+from rejo._io import one_line, progress
+from rejo.distributed.here import Here, Tell, n_rows, quiet
 from rejo.distributed.out_of_core import (
     PROVE,
     SAMPLE_FILE,
     STOP,
-    Part,
     RowLayout,
     Rows,
     StreamedRows,
     Survey,
     edges_of,
 )
-from rejo.distributed.row_sources import Input
 from rejo.estimators import RejoLinear
 from rejo.selection import OutOfFold, RejectClassifierCV, of_posteriors, of_scores
-from rejo.tables import (
-    Table,
-    TableEncoder,
-    TableError,
-    import_pandas,
-    import_pyarrow,
-    read_table,
-    shown,
-)
+from rejo.tables import Table, TableError, import_pandas, import_pyarrow, read_table
 
 MOST_CHOOSING = 200_000  # rows that choose an operating point
 
@@ -47,7 +37,7 @@ class StreamedTraining(NamedTuple):
     """A table whose classes and columns are known, and where to learn from it."""
 
     place: Here
-    source: Input
+    pieces: Sequence[Any]
     layout: RowLayout
     classes: NDArray[Any]  # (K,) in their order
     ordered: bool  # whether the user gave this order
@@ -55,29 +45,25 @@ class StreamedTraining(NamedTuple):
 
     def learn(self, classifier: Any, tell: Tell) -> Learnt:
         """Fit a RejoBoost or a RejoLinear."""
-        layout, parts, classes = self.layout, self.source.parts, self.classes
+        layout, classes = self.layout, self.classes
         if isinstance(classifier, RejoLinear):
-            pace = None
-            if self.place.client is None:
-                pace = Pace("Learning", parts, tell)
-            else:
+            if self.place.client is not None:
                 tell("One worker does this: it cannot be divided.")
-            learn = partial(learn_linear, classes, layout, pace)
-            ((_, found),) = self.place.each(learn, [(classifier, *map(tuple, parts))])
+            item = ("all rows", classifier, list(self.pieces))
+            common = (classes, layout, False if tell is quiet else None)
+            ((_, found),) = self.place.each(learn_linear, common, [item])
             return Learnt(*found)
         random = check_random_state(classifier.random_state)
         names: Any = list(layout.features)
         if layout.encoder is not None:  # of its columns, the classifier knows only the number
             names = len(layout.encoder.get_feature_names_out())
-        plan = classifier.plan(
-            classes, self.ordered, random, names=names, categories=layout.categories
-        )
+        plan = classifier.plan(classes, self.ordered, random, names=names)
         if classifier.form_ == "posteriors":
             classifier.set_params(boundaries="posteriors")  # what "auto" takes for these classes
-        edges = edges_of(self.sample.astype(np.float32), classifier.max_bin, layout.categories)
+        edges = edges_of(self.sample.astype(np.float32), classifier.max_bin)
         binned = layout._replace(edges=edges)
         n_threads = int(_openmp_effective_n_threads(classifier.n_jobs))
-        stage, scored = self.place.grow(plan, binned, parts, n_threads, tell)
+        stage, scored = self.place.grow(plan, binned, self.pieces, n_threads, tell)
         stop = scored[STOP]
         weight = None if layout.factors is None else layout.factors[stop.k]
         classifier.store(plan, stage, stop.X, stop.k, weight)
@@ -119,22 +105,6 @@ class Learnt(NamedTuple):
         return [of_scores(found, trained_for=cost, **about) for cost, found in moved]
 
 
-# ---- encoders -----------------------------------------------------------------------------------
-
-
-def learn_encoder(encoder: TableEncoder, X: Any, tell: Tell) -> TableEncoder:
-    """Fit an encoder on a sample."""
-    tell(f"The columns are learned from {len(X):,} rows, drawn at random.")
-    return encoder.fit(X)
-
-
-def sample_frame(found: Survey, name: str) -> Any:
-    """The sample of a first pass; what comes from files is typed as by ``read_table``."""
-    if found.sample and hasattr(found.sample[0], "iloc"):
-        return import_pandas().concat(found.sample, ignore_index=True)
-    return sample_table(found, name).frame
-
-
 def sample_table(found: Survey, name: str, **reading: Any) -> Table:
     """The sample of a first pass over files, read as :func:`~rejo.tables.read_table` reads a file.
 
@@ -167,35 +137,30 @@ def _one_table(tables: Sequence[Any]) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         first = tables[0].schema
         for other in (table.schema for table in tables[1:]):
-            for field in other:
-                try:
-                    one = pa.schema([first.field(field.name)])
-                    pa.unify_schemas([one, pa.schema([field])], promote_options="permissive")
-                except (pa.ArrowInvalid, pa.ArrowTypeError):
-                    raise _types_differ(first, other, field.name) from None
+            try:
+                pa.unify_schemas([first, other], promote_options="permissive")
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                files = [schema.metadata[SAMPLE_FILE].decode() for schema in (first, other)]
+                raise TableError(
+                    f"unlike {files[0]}: {one_line(str(error))}",
+                    where=files[1],
+                    parameter="data",
+                    remedy="Write the column with the same type in all files, or leave it out.",
+                ) from None
         raise
 
 
-def _types_differ(first: Any, other: Any, column: str) -> TableError:
-    files = [schema.metadata[SAMPLE_FILE].decode() for schema in (first, other)]
-    types = [schema.field(column).type for schema in (first, other)]
-    return TableError(
-        f"column {shown(column)} holds {types[1]}, but {types[0]} in {files[0]}",
-        where=files[1],
-        parameter="data",
-        remedy="Write the column with the same type in all files, or leave it out.",
-    )
-
-
 def learn_linear(
-    classes: NDArray[Any], layout: RowLayout, pace: Pace | None, item: tuple[Any, ...]
+    common: tuple[NDArray[Any], RowLayout, bool | None], item: tuple[str, RejoLinear, list[Any]]
 ) -> tuple[RejoLinear, dict[int, Rows]]:
-    """Learn from all parts by ``partial_fit``; the scores of the rows that were held out."""
-    model, *parts = item
-    rows = StreamedRows(layout, [Part(*part) for part in parts], pace)
+    """Learn from all pieces by ``partial_fit``; the scores of the rows that were held out."""
+    (classes, layout, show), (_, model, pieces) = common, item
+    rows = StreamedRows(layout, pieces)
     weights = model.class_weight
     model.set_params(class_weight=None)  # the blocks have them
-    for block in rows.learning():
+    total = round((1.0 - layout.shares.prove - layout.shares.stop) * n_rows(pieces))
+    blocks = progress(rows.learning(), total, "learning", rows=lambda one: len(one.k), show=show)
+    for block in blocks:
         if (gaps := np.isnan(block.X).any(axis=0)).any():
             raise _missing(layout, int(np.argmax(gaps)))
         model.partial_fit(block.X, classes[block.k], classes, block.v)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo.distributed.out_of_core import PROVE, STOP, Part, RowLayout, Rows, StreamedRows
+from rejo.distributed.out_of_core import PROVE, STOP, RowLayout, Rows, StreamedRows
 from rejo.estimators import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.tables import share
 
@@ -44,11 +44,10 @@ class Left(NamedTuple):
     n_rows: int
 
 
-def rank_shares(parts: Sequence[Part], most: int) -> list[list[Part]]:
-    """Divide parts among up to so many ranks, of which none has too few rows."""
-    some = {part.piece: part for part in parts if part.piece.rows}
-    n_ranks = min(most, len(some), 1 + sum(piece.rows for piece in some) // LEAST_ROWS)
-    return [[some[piece] for piece in pieces] for pieces in share(list(some), n_ranks)]
+def rank_shares(pieces: Sequence[Any], most: int) -> list[list[Any]]:
+    """Divide pieces among up to so many ranks, of which none has too few rows."""
+    some = [piece for piece in pieces if piece.rows]
+    return share(some, min(most, 1 + sum(piece.rows for piece in some) // LEAST_ROWS))
 
 
 def next_rounds(rounds: int, seconds: float) -> int:
@@ -96,7 +95,7 @@ def tracker(n_ranks: int, host: str) -> Iterator[dict[str, Any]]:
             started.free()
 
 
-def run_rank(rank: int, leg: Leg, parts: Sequence[Any], n_threads: int = 1) -> Left:
+def run_rank(rank: int, leg: Leg, pieces: Sequence[Any], n_threads: int = 1) -> Left:
     """Run a leg as one of several ranks, each of which is a process, or as the only one."""
     xgboost = import_xgboost()
     collective = xgboost.collective
@@ -110,7 +109,7 @@ def run_rank(rank: int, leg: Leg, parts: Sequence[Any], n_threads: int = 1) -> L
         there = np.array([int(key in DATA)], dtype=np.int32)
         if not collective.allreduce(there, collective.Op.MIN)[0]:
             DATA.clear()
-            rows = StreamedRows(leg.layout, [Part(*one) for one in parts])
+            rows = StreamedRows(leg.layout, pieces)
             DATA[key] = Grower(leg.plan, rows.learning, rows.stopping, n_threads), rows
         grower, rows = DATA[key]
         start = monotonic()

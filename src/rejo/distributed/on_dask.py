@@ -12,10 +12,9 @@ from uuid import uuid4
 
 from rejo.cluster import ClusterError, WorkerLost, hand_out, team_of, together, workers
 from rejo.distributed import legs
-from rejo.distributed._sent_model import SentModel
-from rejo.distributed.here import Here, R, T, Tell, n_rows
+from rejo.distributed.here import C, Here, R, T, Tell, n_rows
 from rejo.distributed.legs import Left, Leg
-from rejo.distributed.out_of_core import Part, RowLayout, Rows
+from rejo.distributed.out_of_core import RowLayout, Rows
 from rejo.estimators import Growth, Plan, import_xgboost
 
 
@@ -25,37 +24,20 @@ class OnDask(Here):
     def __init__(self, client: Any) -> None:
         self.client = client
 
-    def each(self, function: Callable[[T], R], items: Iterable[T]) -> Iterable[tuple[T, R]]:
+    def each(
+        self, function: Callable[[C, T], R], common: C, items: Iterable[T]
+    ) -> Iterable[tuple[T, R]]:
         """Let whichever worker is free take the next item."""
-        return hand_out(self.client, function, items, name=lambda item: str(item[0]))
-
-    @contextmanager
-    def with_model(self, sent: SentModel) -> Iterator[SentModel]:
-        """Give the file of a model to all workers, also to those that come later."""
-        from distributed import WorkerPlugin
-
-        class Delivery(WorkerPlugin):
-            """Runs when a worker starts, before it gets a task."""
-
-            name = f"rejo-model-{sent.sha256}"
-
-            def setup(self, worker: Any) -> None:
-                sent.keep()
-
-        self.client.register_plugin(Delivery())
-        try:
-            yield sent._replace(data=None)
-        finally:
-            if self.client.status == "running":
-                self.client.unregister_worker_plugin(Delivery.name)
+        name = lambda item: str(item[0])  # noqa: E731
+        return hand_out(self.client, function, items, common=common, name=name)
 
     def grow(
-        self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
+        self, plan: Plan, layout: RowLayout, pieces: Sequence[Any], n_threads: int, tell: Tell
     ) -> tuple[Growth, dict[int, Rows]]:
         """Grow trees on all workers that have something to read."""
-        shares = legs.rank_shares(parts, len(workers(self.client)))
+        shares = legs.rank_shares(pieces, len(workers(self.client)))
         who = "1 worker reads" if len(shares) == 1 else f"{len(shares)} workers read"
-        tell(f"{who} {n_rows(parts):,} rows, about four times.")
+        tell(f"{who} {n_rows(pieces):,} rows, about four times.")
         with _patience():
             ranks = _Ranks(self.client, shares, tell)
             return legs.grow_in_legs(Leg(uuid4().hex, plan, layout), ranks, tell)
@@ -64,10 +46,8 @@ class OnDask(Here):
 class _Ranks:
     """Runs legs on as many workers as there are shares; one that loses a worker is repeated."""
 
-    def __init__(self, client: Any, shares: Sequence[Sequence[Part]], tell: Tell) -> None:
-        self.client, self.tell = client, tell
-        # Dask replaces futures in tuples by their results, but not in those with names.
-        self.shares = [[tuple(part) for part in share] for share in shares]
+    def __init__(self, client: Any, shares: Sequence[Sequence[Any]], tell: Tell) -> None:
+        self.client, self.shares, self.tell = client, shares, tell
         self.team = team_of(client, len(shares))  # has the data
 
     def __call__(self, leg: Leg) -> list[Left]:
@@ -93,8 +73,8 @@ class _Ranks:
                 self.team = team_of(self.client, len(self.shares))
 
 
-def _run_leg(rank: int, task: tuple[Leg, list[Any]]) -> Left:
-    """Grow some rounds on a worker, with the frames of its pieces if they are in memory."""
+def _run_leg(rank: int, task: tuple[Leg, Sequence[Any]]) -> Left:
+    """Grow some rounds on a worker."""
     from distributed import get_worker
 
     return legs.run_rank(rank, *task, int(get_worker().state.nthreads))

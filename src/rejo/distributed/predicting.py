@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,12 +17,11 @@ from rejo.distributed._part_tasks import (
     Job,
     OutputPart,
     decide_part,
-    each_part,
     parts_of,
     rank_part,
 )
 from rejo.distributed._sent_model import packed_model
-from rejo.distributed.here import place_of
+from rejo.distributed.here import in_order, place_of
 from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
 from rejo.tables import HeldFile, ParquetTable, Paths, absolute, check_columns
 
@@ -188,21 +186,17 @@ def predict(
     drawing = np.random.RandomState(random_state) if audit else None
     with (
         place_of(client, n_jobs) as place,
-        place.with_model(sent) as model_there,
         folder.working(overwrite=overwrite),  # once the cluster has answered
     ):
-        job = Job(str(folder.path), str(folder.work), model_there, plan)
-        tasks = place.each(partial(decide_part, job), _drawn(parts, drawing))
-        decided = each_part(tasks, table.rows, "deciding", show_progress)
-        candidates = [decided.pop(part.name) for part in parts]
+        job = Job(str(folder.path), str(folder.work), sent, plan)
+        deciding = place.each(decide_part, job, _drawn(parts, drawing))
+        candidates = in_order(deciding, parts, "deciding", show_progress)
         limit = capacity_of(capacity, table.rows)
         ends = np.cumsum(list(map(len, candidates)), dtype=int)
         ranks = np.split(ranks_of(candidates, limit), ends)
-        items = zip(parts, ranks, strict=False)  # the last is empty
-        ranking = place.each(partial(rank_part, job), items)
-        written = each_part(ranking, table.rows, "writing", show_progress)
-    for part in parts:  # in their order, whoever came first
-        counts.merge(written.pop(part.name))
+        ranking = place.each(rank_part, job, zip(parts, ranks, strict=False))  # the last is empty
+        for one in in_order(ranking, parts, "writing", show_progress):
+            counts.merge(one)
     manifest = folder.finish(about | {
         "parts": [part.name for part in parts],
         "rows": [part.rows for part in parts],

@@ -199,18 +199,16 @@ def _say_prices(point: dict[str, Any], classes: list[Any]) -> list[str]:
         cost = point["reject_cost"]
         return ["decides every case" if cost is None
                 else f"a review costs {cost:g}, where an error costs 1"]  # fmt: skip
-    prices = np.array(point["prices"], dtype=np.float64)
-    K = len(classes)
+    prices, K = np.array(point["prices"], dtype=np.float64), len(classes)
     if prices.shape != (K, K + 1):
         raise ValueError("the prices are not those of the classes")
-    errors, reviews = prices[:, :-1][~np.eye(K, dtype=bool)], prices[:, -1]
     if K > MOST_CLASSES:
-        ranges = [f"{values.min():,.10g} to {values.max():,.10g}" for values in (errors, reviews)]
-        return [f"lowest expected cost: errors cost {ranges[0]}, reviews {ranges[1]}"]
-    cells = [["", *map(str, classes), "review"]]
-    cells += [
-        [str(c), *(f"{x:,.10g}" for x in row)] for c, row in zip(classes, prices, strict=True)
-    ]
+        kinds = prices[:, :-1][~np.eye(K, dtype=bool)], prices[:, -1]
+        errors, reviews = (f"{one.min():,.10g} to {one.max():,.10g}" for one in kinds)
+        return [f"lowest expected cost: errors cost {errors}, reviews {reviews}"]
+    rows = zip(classes, prices, strict=True)
+    cells = [[str(c), *(f"{x:,.10g}" for x in row)] for c, row in rows]
+    cells = [["", *map(str, classes), "review"], *cells]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     said = "lowest expected cost, by these prices of decisions on each true class"
     return [said, *("  " + "  ".join(map(str.rjust, row, widths)) for row in cells)]

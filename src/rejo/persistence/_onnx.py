@@ -38,9 +38,8 @@ def to_onnx(
         ``RejoSVC``, ``RejoLinear``, ``RejoMLP`` or ``RejoKernelLogistic``; or a
         ``ThresholdRejectClassifier`` around one of the last three, ``LogisticRegression``, trees,
         a forest, ``HistGradientBoostingClassifier`` or a ``BlendClassifier`` of these; or the
-        choice of a ``RejectClassifierCV`` among them.  A pipeline may have, before one of these,
-        scalers (standard, min-max, max-abs, robust), a ``SimpleImputer``, a ``OneHotEncoder`` of
-        numbers, a ``ColumnTransformer`` of these, and ``Nystroem``.
+        choice of a ``RejectClassifierCV`` among them.  A pipeline may have, before one of these, a
+        ``SimpleImputer``, a ``StandardScaler`` and ``Nystroem``.
     path : str or path-like, default=None
         Where to write the graph, if anywhere.
     overwrite : bool, default=False

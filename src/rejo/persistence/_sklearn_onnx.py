@@ -14,23 +14,13 @@ def pipeline(step: Any, graph: Any, X: str) -> str:
 
 
 def scale(step: Any, graph: Any, X: str) -> str:
-    """``(X - centre) / scale``, each if there is one."""
-    for operator, names in (("Sub", ("mean_", "center_")), ("Div", ("scale_",))):
-        value = next((v for name in names if (v := getattr(step, name, None)) is not None), None)
-        if operator == "Div" and value is not None and len(value) == 1:
-            X = graph.times(X, 1.0 / value[0])
-        elif value is not None:
-            X = graph.add(operator, X, value)
-    return X
-
-
-def min_max(step: Any, graph: Any, X: str) -> str:
-    """``scale X + min``, clipped if that was asked for."""
-    X = graph.add("Add", graph.add("Mul", X, step.scale_), step.min_)
-    if not step.clip:
+    """``(X - mean) / scale``, each if it was asked for."""
+    X = graph.add("Sub", X, step.mean_) if step.with_mean else X
+    if not step.with_std:
         return X
-    low, high = map(float, step.feature_range)
-    return str(graph.add("Min", graph.add("Max", X, np.array(low)), np.array(high)))
+    if len(step.scale_) == 1:
+        return str(graph.times(X, 1.0 / step.scale_[0]))
+    return str(graph.add("Div", X, step.scale_))
 
 
 def impute(step: Any, graph: Any, X: str) -> str:
@@ -44,34 +34,6 @@ def impute(step: Any, graph: Any, X: str) -> str:
             f"had values; got {step!r}."
         )
     return str(graph.add("Where", graph.add("IsNaN", X), values[None, :], X))
-
-
-def one_hot(step: Any, graph: Any, X: str) -> str:
-    numbers = all(categories.dtype.kind in "fiub" for categories in step.categories_)
-    frequent = not getattr(step, "_infrequent_enabled", False)
-    if not numbers or step.drop is not None or not frequent:
-        raise ValueError(
-            "to_onnx exports a OneHotEncoder of numbers, without drop and infrequent "
-            f"categories; got {step!r}. Encode strings before the model."
-        )
-    blocks = []
-    for j, categories in enumerate(step.categories_):
-        column = graph.add("Gather", X, np.array([j]), axis=1)  # (n, 1)
-        equal = graph.add("Equal", column, categories[None, :].astype(np.float64))
-        blocks.append(graph.cast(equal, "DOUBLE"))
-    return str(graph.add("Concat", *blocks, axis=1))
-
-
-def columns(step: Any, graph: Any, X: str) -> str:
-    blocks = []
-    for name, part, _ in step.transformers_:
-        places = np.asarray(step._transformer_to_input_indices[name], dtype=np.int64)
-        if (isinstance(part, str) and part == "drop") or not len(places):
-            continue
-        passed = getattr(part, "func", part) is None  # "passthrough", once fitted
-        block = graph.add("Gather", X, places, axis=1)
-        blocks.append(block if passed else graph.apply(part, block))
-    return str(graph.add("Concat", *blocks, axis=1))
 
 
 def nystroem(step: Any, graph: Any, X: str) -> str:
@@ -124,11 +86,8 @@ def sigmoid(model: Any, graph: Any, X: str) -> str:
 SKLEARN: dict[str, dict[str, Any]] = {
     "_to_onnx": {
         "Pipeline": pipeline,
-        "ColumnTransformer": columns,
         "SimpleImputer": impute,
-        "OneHotEncoder": one_hot,
-        "MinMaxScaler": min_max,
-        **dict.fromkeys(("StandardScaler", "RobustScaler", "MaxAbsScaler"), scale),
+        "StandardScaler": scale,
         "Nystroem": nystroem,
     },
     "_posteriors_to_onnx": {
