@@ -211,12 +211,15 @@ def price_parameters(
 def loss_rows(prices: Floats, y: Indices | None = None) -> Floats:
     """Loss of each output of two classes, the review between them, from prices (2, 3).
 
-    With the classes ``y`` (n,) of cases, and prices (2, 3) or (n, 2, 3), it is that of each case,
-    (n, 3), which learners by data replication take as ``loss``.
+    With the classes ``y`` (n,) of cases and their prices (n, 2, 3), it is that of each case (n, 3),
+    which learners by data replication take as ``loss``.  They cannot express that a review costs
+    more than an error, as it may for small amounts: it then counts as much.
     """
-    if y is not None:
-        prices = prices[y] if prices.ndim == 2 else prices[np.arange(len(y)), y]
-    return prices[:, [0, 2, 1]]
+    if y is None:
+        return prices[:, [0, 2, 1]]
+    found = prices[np.arange(len(y)), y][:, [0, 2, 1]]
+    found[:, 1] = np.minimum(found[:, 1], found.max(axis=1, initial=0.0, where=[True, False, True]))
+    return found
 
 
 def _has_region(prices: Floats) -> bool:

@@ -474,8 +474,6 @@ class RejectClassifierCV(OperatingPoint):
             K = len(task.classes)
             best = best_points(found, [uniform_prices(K, w) for w in costs] if costs else [paid])
             points = [in_order(found[b][i]) for i, b in enumerate(best)]
-            if paid is not None and costs is None:
-                points = [replace(x, trained_for=relative_price(paid)) for x in points]
             params = [grid[b] for b in best]
         about = {"group": task.take(task.group), "together": groups}
         about = {name: of for name, of in about.items() if of is not None}
@@ -617,6 +615,10 @@ class RejectClassifierCV(OperatingPoint):
         cases, last = own.at(cut), final_classifier(model)
         seen = None if held_out is None else reviewing(held_out, chosen.reviewed)
         self.best_estimator_ = model_at(model, cases)
+        if cases.prices is None and task.prices is not None and reject_cost_of(task.prices) is None:
+            paid = relative_price(task.prices)  # not a parameter that it had no use for
+            cases = replace(cases, trained_for=paid)
+            seen = None if seen is None else replace(seen, trained_for=paid)
         self.cut_ = None if cases.prices is None else cut
         self.reject_cost_ = cases.reject_cost
         self.prices_, self.limits_ = task.prices, task.limits
