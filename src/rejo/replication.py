@@ -156,32 +156,52 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     array([[0.5, 0.5],
            [9.5, 0.5]])
     """
-    try:
-        loss = np.asarray(loss_matrix, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"loss_matrix must be a matrix of numbers: {error}.") from None
+    loss = as_matrix("loss_matrix", loss_matrix)
     if loss.ndim != 2 or loss.shape[0] < 2 or loss.shape[1] not in _widths(loss.shape[0]):
         raise ValueError(
             "loss_matrix must have one row for each of K >= 2 classes and K columns (no "
             f"rejection) or 2 K - 1 columns (class, reject, class, ...); got shape {loss.shape}."
         )
-    for k, o in enumerate(_right_outputs(len(loss), loss.shape[1] - 1)):
-        row = loss[k]
-        if not np.isfinite(row).all():
-            fault = "must be finite"
-        elif row[o] != 0:
-            fault = f"must be 0 in column {o}, the right answer, where it is {row[o]:g}"
-        elif np.any(wrong := np.diff(row[: o + 1]) > 0):
-            fault = f"must not rise before column {o}, but rises after column {wrong.argmax()}"
-        elif np.any(wrong := np.diff(row[o:]) < 0):
-            fault = f"must not fall after column {o}, but falls after column {o + wrong.argmax()}"
-        else:
-            continue
-        raise ValueError(
-            f"loss_matrix, row {k} (true class {k}) {fault}: {row.tolist()}. The method can only "
-            "express a loss that grows with the distance from the true class."
-        )
-    return np.abs(np.diff(loss, axis=1))
+    return costs_of_rows(loss, np.arange(len(loss)), len(loss), "loss_matrix")
+
+
+def as_matrix(name: str, values: ArrayLike) -> Floats:
+    """Losses as floats."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a matrix of numbers: {error}.") from None
+
+
+def costs_of_rows(loss: Floats, y: Indices, n_classes: int, name: str, rows: Any = None) -> Floats:
+    """Replica costs (n, Q) of points of the classes ``y`` (n,), each with its loss (n, Q + 1).
+
+    An error names the array, and the row by its number or by its entry in ``rows``.
+    """
+    right = _right_outputs(n_classes, loss.shape[1] - 1)[y]
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(loss, axis=1)
+    away = np.where(np.arange(steps.shape[1]) < right[:, None], -steps, steps)
+    fine = (away >= 0).all(axis=1) & np.isfinite(loss).all(axis=1)
+    fine &= loss[np.arange(len(loss)), right] == 0
+    if fine.all():
+        return np.abs(steps)
+    i = int(fine.argmin())
+    row, o = loss[i], int(right[i])
+    if not np.isfinite(row).all():
+        fault = "must be finite"
+    elif row[o] != 0:
+        fault = f"must be 0 in column {o}, the right answer, where it is {row[o]:g}"
+    elif np.any(wrong := steps[i, :o] > 0):
+        fault = f"must not rise before column {o}, but rises after column {wrong.argmax()}"
+    else:
+        wrong = steps[i, o:] < 0
+        fault = f"must not fall after column {o}, but falls after column {o + wrong.argmax()}"
+    raise ValueError(
+        f"{name}, row {i if rows is None else rows[i]} (true class {y[i]}) {fault}: "
+        f"{row.tolist()}. The method can only express a loss that grows with the distance from the "
+        "true class."
+    )
 
 
 def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot") -> Floats:
@@ -248,8 +268,8 @@ def replicate(
         From :func:`replica_costs` or :func:`costs_from_loss`.
     h, coding
         As in :func:`extension_vectors`.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Multiplies the costs of all replicas of a point.
+    sample_weight : array-like of shape (n_samples,) or (n_samples, n_replicas), default=None
+        Multiplies the costs of all replicas of a point, or of each.
     drop_zero : bool, default=False
         Leave out the rows with weight 0.
     return_replica : bool, default=False
@@ -294,11 +314,14 @@ def replicate(
             "np.unique(y, return_inverse=True) gives them."
         )
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have shape ({n},) as y; got {weight.shape}.")
+    if weight.shape not in ((n,), (n, n_replicas)):
+        raise ValueError(
+            f"sample_weight must have shape ({n},) as y, or ({n}, {n_replicas}) with an entry for "
+            f"each replica; got {weight.shape}."
+        )
     vectors = extension_vectors(n_replicas, h, coding)
     labels = replica_labels(n_classes, reject=_has_reject(n_classes, n_replicas))
-    weights = costs[k] * weight[:, None]  # (n_samples, n_replicas)
+    weights = costs[k] * weight.reshape(n, -1)  # (n_samples, n_replicas)
     q, i = np.nonzero(weights.T if drop_zero else np.ones((n_replicas, n)))
     replicated = extend_rows(X, i, vectors[q]), labels[k[i], q], weights[i, q]
     return (*replicated, q) if return_replica else replicated

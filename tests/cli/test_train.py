@@ -139,6 +139,19 @@ def test_prices_by_class(run, refused, table):
     refused(2, "train", "t.csv", *words, "--overwrite", "--costs", "error:worse=5,review=2")
 
 
+def test_boundaries_for_prices_by_class(run, refused, table):
+    table(200).to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--model", "logistic", "-o", "m.rejo")
+    prices = "error:bad=50,error:good=5,review=2"
+    assert run("train", "t.csv", *words, "--costs", prices)[0] == 0
+    assert inspect("m.rejo").table["prices"] == [[0, 50, 2], [5, 0, 2]]
+    assert run("predict", "m.rejo", "t.csv", "-o", "d.csv")[0] == 0
+    table(200, classes=("low", "mid", "high")).to_csv("t.csv", index=False)
+    prices, order = "error:low=50,error:mid=5,error:high=9,review=2", "low,mid,high"
+    line = refused(2, "train", "t.csv", *words, "--overwrite", "--costs", prices, "--order", order)
+    assert "logistic-posterior" in line  # takes any prices
+
+
 def test_numbers_sort_as_numbers(run, table):
     table(classes=("9", "10", "100")).to_csv("t.csv", index=False)
     words = (*FIXED[:4], "--model", "logistic-posterior", "-o", "m.rejo")

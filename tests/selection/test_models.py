@@ -115,16 +115,34 @@ def test_classes_without_an_order():
         choose_model(StandardScaler(), X, names, models=["svm"], ordered=False)
 
 
+def test_prices_of_two_classes_are_a_loss_matrix(data):
+    X, y = data
+    L = np.array([[0, 5.0, 0.3], [1.0, 0, 0.3]])
+    for order in (["high", "low"], ["low", "high"]):
+        found = choose_model(
+            StandardScaler(), X, y, models=["logistic"], prices=[L], class_order=order
+        )
+        model = found.estimator[-1]
+        assert model.loss_matrix.tolist() == [[0, 0.3, 5], [1, 0.3, 0]]
+        k = np.array([order.index(label) for label in y])
+        fitted = found.estimator.fit(X, y)
+        paid = L[k, fitted[-1].judge(StandardScaler().fit_transform(X)).decision].mean()
+        assert paid == pytest.approx(found.chosen.cost.estimate, rel=0.2)
+        assert paid == pytest.approx(1 - fitted.score(X, y))
+        assert paid < 0.3
+
+
 def test_prices_that_data_replication_cannot_be_trained_for(data):
-    prices = [np.array([[0, 5.0, 0.3], [1.0, 0, 0.3]])]
+    prices = [np.array([[0, 5.0, 0.9], [1.0, 0, 0.9]])]  # no review pays
     choice = choose_model(
         StandardScaler(), *data, models=["svm", "logistic-posterior"], prices=prices
     )
     assert "svm" not in [entry.name for entry in choice.tried]
     assert "prices" in choice.left_out["svm"]
-    with pytest.raises(NotSuited, match="prices"):
+    with pytest.raises(NotSuited, match="prices") as caught:
         choose_model(StandardScaler(), *data, models=["svm"], prices=prices)
-    assert choice.baselines["reviewing every case"] == pytest.approx(0.3)
+    assert "logistic-posterior" in caught.value.remedy
+    assert choice.baselines["reviewing every case"] == pytest.approx(0.9)
 
 
 def test_cases_are_drawn_for_the_first_legs(data, monkeypatch):

@@ -37,6 +37,7 @@ from rejo.selection import (
     RejectClassifierCV,
     TargetUnattainable,
     cross_val_outcomes,
+    loss_rows,
     mean_cost,
     reject_curve,
 )
@@ -371,7 +372,7 @@ def test_the_summary_says_the_prices_as_they_were_given():
         ({"reject_cost": None}, "reject_cost=None"),
         ({"reject_cost": None, "review_budget": 0.1}, "auto"),
         ({"cost_of": {"error": 100, "review": 60}}, "cost_of"),
-        ({"cost_of": [[0, 5, 1], [9, 0, 1]]}, "ThresholdRejectClassifier"),
+        ({"cost_of": [[0, 5, 4], [9, 0, 4]]}, "ThresholdRejectClassifier"),
         ({"review_budget": 0.1, "max_error": 0.1, "cost_of": {}}, "error"),
         ({"max_cost": 3.0, "cost_of": {"error": 5, "review": 1}}, "confidence"),
         ({"max_error_by_class": {"red": 0.1}}, "red"),
@@ -390,6 +391,30 @@ def test_the_summary_says_the_prices_as_they_were_given():
 def test_bad_parameters(data, params, message):
     with pytest.raises(ValueError, match=message):
         RejectClassifierCV(machine(), **params).fit(*data)
+
+
+@pytest.mark.parametrize("more", [{}, {"review_budget": 0.2}, {"max_cost": 3, "confidence": 0.8}])
+@pytest.mark.parametrize("order", [[-1, 1], [1, -1]])
+def test_boundaries_are_trained_for_prices_that_differ_between_two_classes(data, order, more):
+    X, y = data
+    cost_of = {"error": {-1: 5, 1: 9}, "review": {-1: 1, 1: 2}}
+    estimator = RejoLinear(class_order=order)
+    model = RejectClassifierCV(estimator, cost_of=cost_of, cv=3, random_state=0, **more).fit(X, y)
+    learner = getattr(model.best_estimator_, "estimator", model.best_estimator_)
+    rows = {-1: [0, 1, 5], 1: [0, 2, 9]}  # from the class itself to the other
+    assert learner.loss_matrix.tolist() == [rows[order[0]], rows[order[1]][::-1]]
+    k = model.classes_.tolist().index(-1), model.classes_.tolist().index(1)
+    paid = model.prices_[np.where(y < 0, *k), model.judge(X).decision]
+    assert model.score(X, y) == pytest.approx(1 - paid.mean())
+    assert model.reject_cost_ == pytest.approx(1.5 / 7)
+
+
+def test_prices_of_cases_are_losses_of_cases():
+    y = np.array([0, 1, 1])
+    prices = np.array([[[0, 5, 1], [9, 0, 2]], [[0, 5, 1], [8, 0, 3]], [[0, 5, 1], [2, 0, 3]]])
+    found = loss_rows(prices, y)
+    assert found.tolist() == [[0, 1, 5], [8, 3, 0], [2, 2, 0]]  # the last review is not worth it
+    RejoLinear().fit(np.arange(3.0)[:, None], y, loss=found)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,9 @@ class BinaryKernelMachine(KernelMachine):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+    def _check_targets(self, X: Any, y: Any, sample_weight: Any, loss: Any = None) -> Targets:
+        if loss is not None:
+            raise ValueError(f"{type(self).__name__} takes no loss for each case; RejoSVC does.")
         with np.errstate(invalid="ignore"):  # infinite labels: an error of check_targets
             kind = None if y is None else type_of_target(y, input_name="y")
         if kind == "multiclass":

@@ -138,7 +138,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             raise ValueError(f"estimators must be one or more, with different names; got {names}.")
         X = self._check_input(X, reset=True)
         name = type(self).__name__
-        classes, k, weight, _, rows = check_targets(X, y, sample_weight, "sorted", None, name)
+        classes, k, weight, _, rows, *_ = check_targets(X, y, sample_weight, "sorted", None, name)
         if rows is not None:
             X = take_rows(X, rows)
         y = classes[k]

@@ -159,7 +159,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         method = self._calibration(estimator)
         X = self._check_input(X, reset=True)
         targets = check_targets(X, y, sample_weight, self._order(y), None, type(self).__name__)
-        classes, k, weight, _, rows = targets
+        classes, k, weight, _, rows = targets[:5]
         if self.rule == "score" and len(classes) > 2:
             raise ValueError(
                 "Only binary classification is supported by rule='score'. The type of the target "

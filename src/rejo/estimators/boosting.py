@@ -38,14 +38,16 @@ from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import (
     LOSS_STATE,
     BoundaryClassifier,
+    LearnsLosses,
     boundary_tables,
+    case_tables,
     check_loss,
     count_boundaries,
     loss_as_fitted,
     mean_loss,
     n_boundaries,
 )
-from rejo.estimators.classes import Targets, check_targets, is_ordered
+from rejo.estimators.classes import Targets, check_targets, class_indices, is_ordered, with_loss
 from rejo.estimators.growing import (
     FORMS,
     Growth,
@@ -74,9 +76,12 @@ from rejo.estimators.posteriors import (
 )
 from rejo.estimators.priced import PricedClassifier
 from rejo.estimators.reviews import Judgement, refuse_unknown
+from rejo.replication import replica_labels
 from rejo.solvers import BoostedTrees, ScoreTable, Walker, best_thresholds, ready, score_table
 from rejo.tables import as_pandas
 
+MOST_ROWS = 1 << 24  # with costs of their own: XGBoost keeps their numbers in single precision
+TINY = 1e-9  # of the mean weight, the least of a held-out row
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
 MANY = 20_000  # rows from which a share of them is enough to hold out
 SHARE, FOLDS = 0.1, 5
@@ -100,7 +105,7 @@ def _has_proba(model: RejoBoost) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RejoBoost(PricedClassifier):
+class RejoBoost(LearnsLosses, PricedClassifier):
     """Gradient boosting with a reject option.
 
     Trees are grown by XGBoost :footcite:p:`chen2016`, in one of three forms.
@@ -250,11 +255,11 @@ class RejoBoost(PricedClassifier):
         "random_state": ["random_state"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, loss: Any = None) -> Self:
         self._validate_params()
         random = check_random_state(self.random_state)
         X = self._check_input(X, reset=True)
-        targets = self._check_targets(X, y, sample_weight)
+        targets = self._check_targets(X, y, sample_weight, loss)
         if targets.rows is not None:
             X = X[targets.rows]
         self._saw_gaps = has_gaps(X)
@@ -265,15 +270,16 @@ class RejoBoost(PricedClassifier):
                 "single precision cannot add up. Scale the weights to a mean of 1."
             )
         ordered = self.class_order is not None or is_ordered(y)
-        plan = self.plan(targets.classes, ordered, random)
+        plan = self.plan(targets.classes, ordered, random, targets=targets)
         share = self.validation
         if isinstance(share, str):  # "auto"
             share = FOLDS if len(k) < MANY else SHARE
         settled = self.form_ == "posteriors" and self.early_stopping_rounds is None
         parts = [] if settled else held_out_parts(k, float(share), random)
         threads = min(self._n_threads(), 1 + X.shape[0] * X.shape[1] // SMALL)
-        plan, stage, seen = grow_table(plan, X, k, v, parts, threads)
-        return self.store(plan, stage, *seen)
+        rows = case_tables(plan.labels, plan.costs, targets)[2]
+        plan, stage, seen = grow_table(plan, X, rows, v, parts, threads)
+        return self.store(plan, stage, *seen, targets=targets)
 
     def fit_path(
         self, X: Any, y: Any, *, reject_costs: Any = None, sample_weight: Any = None
@@ -311,12 +317,13 @@ class RejoBoost(PricedClassifier):
         *,
         names: Sequence[str] | int | None = None,
         categories: Categories | None = None,
+        targets: Targets | None = None,
     ) -> Plan:
         """Settle the form and all that growing needs; the classes are stored.
 
         It is for those who grow the trees elsewhere, by a :class:`~rejo.estimators.growing.Grower`,
         and bring them back by :meth:`store`.  They give the ``names`` of the columns, or their
-        number, and what categories they have.
+        number, and what categories they have.  ``targets`` may have a loss for each case.
         """
         if names is not None:
             self.n_features_in_ = names if isinstance(names, int) else len(names)
@@ -325,16 +332,24 @@ class RejoBoost(PricedClassifier):
                 self.feature_names_in_ = np.array(names, dtype=object)
             self._categories = categories
             self._zeros_missing = self._saw_gaps = False
-        self.form_ = self._form(len(classes))
+        with_loss = targets is not None and targets.loss_matrix is not None
+        self.form_ = self._form(len(classes), with_loss)
         self._set_prices(classes, ordered)
-        labels, costs = self._set_boundaries()
+        labels, costs = self._set_boundaries(targets)
+        scale = costs.sum(axis=1).mean()  # so that penalties mean the same for any
+        if targets is not None:
+            labels, costs, rows = case_tables(labels, costs, targets)
+            if len(costs) == len(rows) > MOST_ROWS:
+                raise ValueError(
+                    f"loss differs between {len(rows):,} cases; RejoBoost takes {MOST_ROWS:,}."
+                )
         settings = {name: kind(getattr(self, name)) for name, kind in SETTINGS.items()}
         settings["seed"] = int(random.randint(np.iinfo(np.int32).max))
         known = self._categories or [None] * self.n_features_in_
         return Plan(
             form=self.form_,
             labels=labels,
-            costs=costs / costs.sum(axis=1).mean(),  # so that penalties mean the same for any
+            costs=costs / scale,
             settings=settings,
             max_rounds=int(self.n_estimators),
             patience=self.early_stopping_rounds,
@@ -343,11 +358,12 @@ class RejoBoost(PricedClassifier):
         )
 
     def store(
-        self, plan: Plan, stage: Growth, scores: Floats, indices: Indices, weight: Floats | None
-    ) -> Self:
+        self, plan: Plan, stage: Growth, scores: Floats, indices: Indices, weight: Floats | None,
+        targets: Targets | None = None,
+    ) -> Self:  # fmt: skip
         """Keep what was grown, with the scores (n, S) of held-out rows, their classes and weights.
 
-        These rows set the thresholds.
+        These rows set the thresholds.  If costs differ by case, ``indices`` are rows of the plan.
         """
         self.trees_, self.intercepts_ = grown_from(plan, stage)
         if weight is not None and (self.trees_.feature < 0).all():
@@ -357,22 +373,29 @@ class RejoBoost(PricedClassifier):
                 UserWarning,
                 stacklevel=3,
             )
-        table = score_table(scores, indices, weight, plan.n_classes, BINS)
-        self._held_out, self._mass = table
-        self._set_thresholds()
+        by_case = targets is not None and targets.costs is not None
+        K, k = len(self.classes_), targets.indices[indices] if targets and by_case else indices
+        self._held_out, self._mass = score_table(scores, k, weight, K, BINS)
+        self._set_thresholds(targets)
+        if by_case:
+            costs = plan.costs[indices] * (1.0 if weight is None else weight[:, None])  # (n, Q)
+            costs = np.maximum(costs, TINY * costs.mean())  # no bin is empty
+            table = score_table(np.broadcast_to(scores, costs.shape), k, costs, K, BINS)
+            labels = replica_labels(K, reject=self._rejects)
+            self._set_offsets(table, labels, np.ones_like(labels))
         return self
 
-    def _form(self, n_classes: int) -> str:
+    def _form(self, n_classes: int, with_loss: bool = False) -> str:
         priced, auto = self.cost_of is not None, self.boundaries == "auto"
         if priced and self.boundaries in ("parallel", "replicas"):
             raise ValueError(
                 f"cost_of needs posteriors, but boundaries={self.boundaries!r}. Leave one of the "
                 "two out, or give a loss_matrix."
             )
-        shaped = self.loss_matrix is not None or self.s is not None
+        shaped = with_loss or self.loss_matrix is not None or self.s is not None
         if shaped and (priced or self.boundaries == "posteriors"):
             raise ValueError(
-                "loss_matrix and s are for boundaries between ordered classes; with "
+                "loss, loss_matrix and s are for boundaries between ordered classes; with "
                 "boundaries='posteriors', give cost_of instead."
             )
         if not auto:
@@ -402,12 +425,13 @@ class RejoBoost(PricedClassifier):
             )
         return tuple(signs)
 
-    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+    def _check_targets(self, X: Any, y: Any, sample_weight: Any, loss: Any = None) -> Targets:
         order = self.class_order
         if order is None and self.boundaries in ("auto", "posteriors") and not is_ordered(y):
             order = "sorted"  # classes of posteriors need no order
         name = type(self).__name__
-        return check_targets(X, y, sample_weight, order, self.class_weight, name)
+        found = check_targets(X, y, sample_weight, order, self.class_weight, name)
+        return with_loss(found, loss, X.shape[0])
 
     # ---- decisions -------------------------------------------------------------------------
 
@@ -458,8 +482,11 @@ class RejoBoost(PricedClassifier):
         check_is_fitted(self)
         if self._loss is None:
             return super()._mean_cost(X, y, sample_weight)
-        counts = count_boundaries(self.boundary_scores(X), rejects=self._rejects)
-        return mean_loss(self._loss, self.classes_, counts, y, sample_weight)
+        k = class_indices(y, self.classes_)
+        return mean_loss(self._loss, k, self._counts(X), sample_weight)
+
+    def _counts(self, X: Any) -> Indices:
+        return count_boundaries(self.boundary_scores(X), rejects=self._rejects)
 
     @property
     def decides_by_posteriors(self) -> bool:
@@ -501,25 +528,32 @@ class RejoBoost(PricedClassifier):
         model._set_thresholds()
         return model
 
-    def _set_boundaries(self) -> tuple[Floats, Floats]:
+    def _set_boundaries(self, targets: Targets | None = None) -> tuple[Floats, Floats]:
         """Store what the present costs say of the boundaries; replica labels and costs (K, Q)."""
         classes, self._loss = self.classes_, None
         self._odds_offsets: Any = None
         if self.form_ == "posteriors":
             return boundary_tables(classes, None, None, None)
-        labels, costs = boundary_tables(classes, self.reject_cost, self.s, self.loss_matrix)
+        given = None if targets is None else targets.loss_matrix
+        loss_matrix = self.loss_matrix if given is None else given
+        labels, costs = boundary_tables(classes, self.reject_cost, self.s, loss_matrix)
         self._set_labels(classes, rejects=costs.shape[1] >= len(classes))
-        self._loss, self._odds_offsets = loss_as_fitted(self.loss_matrix), odds_offsets(costs)
+        self._loss = loss_as_fitted(loss_matrix)
+        if targets is None or targets.costs is None:  # else scores are log-odds of money
+            self._odds_offsets = odds_offsets(costs)
         return labels, costs
 
-    def _set_thresholds(self) -> None:
+    def _set_thresholds(self, targets: Targets | None = None) -> None:
         """Find the best thresholds on the held-out rows, for the present costs."""
-        labels, costs = self._set_boundaries()
+        labels, costs = self._set_boundaries(targets)
         self.offsets_ = np.empty(0)
         if self.form_ != "posteriors":
-            b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
-            # Sorting thresholds on one score changes no count.
-            self.offsets_ = -np.sort(-b) if self.form_ == "parallel" else b
+            self._set_offsets(ScoreTable(self._held_out, self._mass), labels, costs)
+
+    def _set_offsets(self, table: ScoreTable, labels: Floats, costs: Floats) -> None:
+        b = best_thresholds(table, labels, costs)
+        # Sorting thresholds on one score changes no count.
+        self.offsets_ = -np.sort(-b) if self.form_ == "parallel" else b
 
     def _operating_point(self) -> dict[str, Any]:
         return super()._operating_point() if self._loss is None else {"loss_matrix": self._loss}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -29,6 +30,7 @@ from rejo.estimators.classes import (
     check_targets,
     class_indices,
     stream_classes,
+    with_loss,
 )
 from rejo.estimators.reviews import Judgement, refuse_unknown
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
@@ -36,6 +38,83 @@ from rejo.solvers import path_order
 
 LARGEST_CAP = 1e100  # squares of gradients and duals must stay finite
 SMALLEST_CAP = 1e-306  # below, floats lose their digits
+
+
+class LearnsLosses(RejectClassifier):
+    """Base of the learners by data replication, which may learn from a loss for each case."""
+
+    _counts: Any  # a method: the boundaries (n_samples,) that lie below each point
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, loss: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice, a weight of 0 as no row.
+        loss : array-like of shape (n_samples, n_outputs), default=None
+            What each case costs by each output (class, reject, class, ..., or classes only), given
+            its class: a ``loss_matrix`` by case, in place of ``reject_cost``, ``s`` and
+            ``loss_matrix``.  Each row must fall to 0 at its own class and rise after it.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+
+        Notes
+        -----
+        With a ``loss`` that differs between cases there is no ``predict_proba``, as scores are
+        log-odds of money, and :meth:`score` without one takes the mean of each class.
+
+        *Order of the thresholds.*  Let an error on case ``i`` cost ``e_i`` and its review ``r_i``.
+        Two classes: the best thresholds on any function ``g`` are in order if
+
+            ``r_i r_j <= (e_i - r_i) (e_j - r_j)``
+
+        for all cases ``i`` of one class and ``j`` of the other, that is, if at the prices of any
+        such pair a review pays at some posterior.  Proof: with the costs ``c_iq``, ``q = 0, 1``,
+        there is then a number ``a`` with ``c_i0 <= a c_i1`` for all ``i`` of the lower class and
+        ``c_j0 >= a c_j1`` for all ``j`` of the upper one, so the derivative of the loss by ``b_0``
+        is at most ``a`` times that by ``b_1`` at the same value; it is 0 at a ``b_0`` that is not
+        below ``b_1``, and a penalty of ``(b_1 - b_0)^2`` draws the two together, not past each
+        other.  More classes: the same holds without such a penalty if every row is convex, its
+        steps not shrinking with the distance from the true class.
+
+        Otherwise thresholds may cross.  They are sorted, which changes no decision: a case is
+        decided by the number of thresholds below it.  But cases between two that have crossed are
+        reviewed although, at the prices of training, deciding them would cost less.
+        """
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, loss: Any = None) -> float:
+        """Return 1 - the mean cost of the decisions; see :meth:`RejectClassifier.score`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+        loss : array-like of shape (n_samples, n_outputs), default=None
+            What each case costs by each output, as in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
+        """
+        if loss is None:
+            return super().score(X, y, sample_weight)
+        counts = self._counts(X)
+        loss, shape = check_array(loss, input_name="loss"), (len(counts), self._n_boundaries + 1)
+        if loss.shape != shape:
+            raise ValueError(f"loss must have shape {shape}, as for fit; got {loss.shape}.")
+        check_consistent_length(counts, y)
+        return 1.0 - mean_loss(loss, np.arange(len(counts)), counts, sample_weight)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,7 +167,8 @@ class BoundaryClassifier(RejectClassifier):
         check_is_fitted(self)
         if self._loss is None:
             return super()._mean_cost(X, y, sample_weight)
-        return mean_loss(self._loss, self.classes_, self._counts(X), y, sample_weight)
+        k = class_indices(y, self.classes_)
+        return mean_loss(self._loss, k, self._counts(X), sample_weight)
 
     def _check_parameters(self) -> None:
         """``_validate_params``, but remember what was found valid.
@@ -131,9 +211,10 @@ class BoundaryClassifier(RejectClassifier):
             )
         return X
 
-    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+    def _check_targets(self, X: Any, y: Any, sample_weight: Any, loss: Any = None) -> Targets:
         name = type(self).__name__
-        return check_targets(X, y, sample_weight, self.class_order, self.class_weight, name)
+        found = check_targets(X, y, sample_weight, self.class_order, self.class_weight, name)
+        return with_loss(found, loss, X.shape[0])
 
     def _operating_point(self) -> dict[str, Any]:
         if self._loss is None:
@@ -141,14 +222,15 @@ class BoundaryClassifier(RejectClassifier):
         return {"loss_matrix": self._loss}
 
     def _set_classes(
-        self, classes: NDArray[Any], n_boundaries: int | None = None
+        self, classes: NDArray[Any], n_boundaries: int | None = None, loss_matrix: Any = None
     ) -> tuple[Floats, Floats]:
         """Store the classes and the reject label; return replica labels and costs (K, Q).
 
         A model that continues gives its number of boundaries: another one is refused, and
-        the model stays as it is.
+        the model stays as it is.  A loss that was given to ``fit`` comes before the parameter.
         """
-        labels, costs = boundary_tables(classes, self.reject_cost, self.s, self.loss_matrix)
+        loss_matrix = self.loss_matrix if loss_matrix is None else loss_matrix
+        labels, costs = boundary_tables(classes, self.reject_cost, self.s, loss_matrix)
         if n_boundaries not in (None, costs.shape[1]):
             raise ValueError(
                 f"the model has {n_boundaries} boundaries, but reject_cost={self.reject_cost!r} or "
@@ -156,8 +238,15 @@ class BoundaryClassifier(RejectClassifier):
                 "different models. Set warm_start=False and fit again."
             )
         self._set_labels(classes, rejects=costs.shape[1] >= len(classes))
-        self._loss = loss_as_fitted(self.loss_matrix)
+        self._loss = loss_as_fitted(loss_matrix)
         return labels, costs
+
+    def _set_tables(
+        self, targets: Targets, n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats, Indices]:
+        """Store the classes; return replica labels and costs, and the row of each case in them."""
+        tables = self._set_classes(targets.classes, n_boundaries, targets.loss_matrix)
+        return case_tables(*tables, targets)
 
 
 class ParallelBoundaries(BoundaryClassifier):
@@ -222,7 +311,7 @@ class ParallelBoundaries(BoundaryClassifier):
         return known, X[rows], k[rows], weight[rows]
 
 
-class PathMixin(ParallelBoundaries):
+class PathMixin(LearnsLosses, ParallelBoundaries):
     """The methods ``fit`` and :meth:`fit_path`, for a learner with a parameter ``C``.
 
     A subclass validates the parameters and the data by ``_prepare``, yields the solutions of a
@@ -231,19 +320,19 @@ class PathMixin(ParallelBoundaries):
 
     C: float
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        data = self._prepare(X, y, sample_weight)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, loss: Any = None) -> Self:
+        data = self._prepare(X, y, sample_weight, loss)
         (solution,) = self._solve_path(data, [self])
         return self._store(data, self._check_solution(solution))
 
-    def _class_caps(
-        self, classes: NDArray[Any], weight: Floats | None, n_boundaries: int | None = None
-    ) -> tuple[Floats, Floats]:
-        """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
-        labels, costs = self._set_classes(classes, n_boundaries)
+    def _set_caps(
+        self, targets: Targets, n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats, Indices]:
+        """Labels and ``C`` x costs in the replicas, and the row of each case in these tables."""
+        labels, costs, rows = self._set_tables(targets, n_boundaries)
         caps: Floats = float(self.C) * costs
-        self._check_cap(caps.max() * (1.0 if weight is None else weight.max()))
-        return labels, caps
+        self._check_cap(caps.max() * (1.0 if targets.weight is None else targets.weight.max()))
+        return labels, caps, rows
 
     def fit_path(
         self,
@@ -253,6 +342,7 @@ class PathMixin(ParallelBoundaries):
         reject_costs: Iterable[float | None] | None = None,
         Cs: Iterable[float] | None = None,
         sample_weight: Any = None,
+        loss: Any = None,
     ) -> list[Self]:
         """Fit one model for each pair of a reject cost and a ``C``.
 
@@ -261,7 +351,7 @@ class PathMixin(ParallelBoundaries):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, loss
             As in :meth:`fit`.
         reject_costs : iterable of float or None, default=None
             ``None``: the ``reject_cost`` of this model only.
@@ -274,8 +364,9 @@ class PathMixin(ParallelBoundaries):
             In the order of ``itertools.product(reject_costs, Cs)``.
         """
         unfitted: Self = clone(self)
-        data = unfitted._prepare(X, y, sample_weight)
-        if reject_costs is not None and getattr(self, "loss_matrix", None) is not None:
+        data = unfitted._prepare(X, y, sample_weight, loss)
+        loss = getattr(self, "loss_matrix", None) if loss is None else loss
+        if reject_costs is not None and loss is not None:
             raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
         costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
         values = [self.C] if Cs is None else list(Cs)
@@ -296,11 +387,11 @@ def loss_as_fitted(loss_matrix: Any) -> Floats | None:
     return None if loss_matrix is None else np.array(loss_matrix, dtype=np.float64)
 
 
-def mean_loss(loss: Floats, classes: Any, counts: Indices, y: Any, sample_weight: Any) -> float:
-    """Mean entry of a loss matrix (K, Q + 1), by the boundaries (n,) below each point."""
-    check_consistent_length(counts, y)
+def mean_loss(loss: Floats, rows: Indices, counts: Indices, sample_weight: Any) -> float:
+    """Mean loss of points by their rows (n,) in a table (., Q + 1), and the boundaries below."""
+    check_consistent_length(counts, rows)
     weight = None if sample_weight is None else check_sample_weight(sample_weight, len(counts))
-    return float(np.average(loss[class_indices(y, classes), counts], weights=weight))
+    return float(np.average(loss[rows, counts], weights=weight))
 
 
 def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
@@ -355,6 +446,16 @@ def boundary_tables(
             f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
         )
     return replica_labels(K, reject=costs.shape[1] >= K), costs
+
+
+def case_tables(labels: Floats, costs: Floats, targets: Targets) -> tuple[Floats, Floats, Indices]:
+    """Replica labels and costs, and the row of each case (n,) in them.
+
+    These are rows of classes (K, Q) or, where the costs differ by case, of the cases (n, Q).
+    """
+    if targets.costs is None:
+        return labels, costs, targets.indices
+    return labels[targets.indices], targets.costs, np.arange(len(targets.indices))
 
 
 @lru_cache(maxsize=512)

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from rejo._typing import Indices
+from rejo.replication import as_matrix, costs_of_rows
 
 LARGEST_WEIGHT = 1e100
 SMALLEST_WEIGHT = 1e-305  # of the largest: below, floats lose their digits
@@ -22,6 +23,8 @@ class Targets(NamedTuple):
     weight: NDArray[np.float64] | None  # (n,) positive, class weights included; None: all 1
     sample_weight: NDArray[np.float64] | None  # (n,) the same without class weights
     rows: Indices | None  # (n,) rows of X with a weight; None: all
+    loss_matrix: NDArray[np.float64] | None = None  # (K, Q + 1) given to fit; means, if by case
+    costs: NDArray[np.float64] | None = None  # (n, Q) of the replicas, if they differ by case
 
 
 def check_targets(
@@ -52,6 +55,30 @@ def check_targets(
     if rows is not None:
         k, w = k[rows], w[rows]
     return Targets(classes, k, times_class_weight(w, class_weight, classes, k), w, rows)
+
+
+def with_loss(targets: Targets, loss: Any, n: int) -> Targets:
+    """Add a loss (n, Q + 1) for each of ``n`` cases; if they are equal in a class, for each class.
+
+    So equal losses give the same model as a ``loss_matrix``, to the bit.
+    """
+    if loss is None:
+        return targets
+    classes, k, _, weight, rows = targets[:5]
+    K, loss = len(classes), as_matrix("loss", loss)
+    if loss.shape not in ((n, K), (n, 2 * K - 1)):
+        raise ValueError(
+            f"loss must have shape {(n, 2 * K - 1)}, a row for each case and a column for each "
+            f"output (class, reject, class, ...), or {(n, K)} without rejection; got {loss.shape}."
+        )
+    loss = loss if rows is None else loss[rows]
+    costs = costs_of_rows(loss, k, K, "loss", rows)
+    first = loss[np.unique(k, return_index=True)[1]]
+    if (loss == first[k]).all():
+        return targets._replace(loss_matrix=first)
+    totals = np.bincount(k, weight)
+    sums = [np.bincount(k, column if weight is None else column * weight) for column in loss.T]
+    return targets._replace(loss_matrix=np.transpose(sums) / totals[:, None], costs=costs)
 
 
 def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indices]:

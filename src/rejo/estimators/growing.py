@@ -37,7 +37,7 @@ class Block(NamedTuple):
     """Some rows of a table, as trees see them."""
 
     X: Any  # (n, p) of floats, missing values are NaN; CSR: so are those that are not there
-    k: Indices  # (n,) classes
+    k: Indices  # (n,) rows of the plan's tables: classes, or cases
     v: Floats | None = None  # (n,) weights
 
 
@@ -48,8 +48,8 @@ class Plan(NamedTuple):
     """What to grow; the same for all ranks."""
 
     form: str  # one of FORMS
-    labels: Floats  # (K, Q) of the replicas
-    costs: Floats  # (K, Q)
+    labels: Floats  # (K, Q) of the replicas; (n, Q) if costs differ by case
+    costs: Floats  # of the same shape
     settings: dict[str, Any]  # parameters of XGBoost
     max_rounds: int
     patience: int | None  # rounds without a better loss of the held-out rows; None: grow them all

@@ -112,12 +112,12 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
 
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[LogisticSolution]:
         _, matrix, kernel, targets = data
+        tables = [model._set_caps(targets) for model in models]
+        steps = [Step(labels, caps, self.h) for labels, caps, _ in tables]
         problem = LogisticProblem(
-            matrix, kernel, targets.indices, targets.weight,
+            matrix, kernel, tables[0][2], targets.weight,
             max_rank=self.max_rank, cache_size=self.cache_size,
         )  # fmt: skip
-        classes, weight = targets.classes, targets.weight
-        steps = [Step(*model._class_caps(classes, weight), self.h) for model in models]
         return problem.solve_path(steps, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
 
     def _store(self, training: Training, solution: LogisticSolution) -> Self:

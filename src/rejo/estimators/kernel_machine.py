@@ -99,14 +99,14 @@ class KernelMachine(ParallelBoundaries):
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, loss: Any = None) -> Training:
         """Validate the parameters and the data; choose the kernel."""
         self._check_parameters()
         precomputed = self.kernel == "precomputed"
         X = self._check_X(X, reset=True, accept_sparse=not precomputed)
         if precomputed:
             check_square(X)
-        targets = self._check_targets(X, y, sample_weight)
+        targets = self._check_targets(X, y, sample_weight, loss)
         if targets.rows is not None:
             X = X[np.ix_(targets.rows, targets.rows)] if precomputed else X[targets.rows]
         if precomputed or callable(self.kernel):

@@ -109,13 +109,14 @@ class RejoLinear(PosteriorsMixin, PathMixin):
 
     def _solve_path(self, data: tuple[Any, Targets], models: Sequence[Self]) -> Iterator[Any]:
         X, targets = data
-        weight, first = targets.weight, models[0]
-        steps = [Step(*model._class_caps(targets.classes, weight), self.h) for model in models]
+        first = models[0]
+        tables = [model._set_caps(targets) for model in models]
+        steps = [Step(labels, caps, self.h) for labels, caps, _ in tables]
         start = None
         if first.warm_start and hasattr(first, "coef_") and first.coef_.shape[1] == X.shape[1]:
             start = first.coef_[0], -first.thresholds_
         how = {name: getattr(self, name) for name in ("loss", "tol", "max_iter", "verbose")}
-        return linear.solve_path(X, targets.indices, steps, weight, start=start, **how)
+        return linear.solve_path(X, tables[0][2], steps, targets.weight, start=start, **how)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more chunk of a stream.
@@ -141,7 +142,8 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         self._check_parameters()
         first = not hasattr(self, "coef_")
         ordered, X, k, weight = self._check_stream(X, y, classes, sample_weight, first=first)
-        labels, caps = self._class_caps(ordered, weight, None if first else len(self.thresholds_))
+        targets = Targets(ordered, k, weight, weight, None)
+        labels, caps, _ = self._set_caps(targets, None if first else len(self.thresholds_))
         if self.class_weight is not None:
             caps = caps * class_factors(self.class_weight, ordered, None)[:, None]
         how: dict[str, Any] = dict(loss=self.loss, h=self.h)
@@ -174,11 +176,11 @@ class RejoLinear(PosteriorsMixin, PathMixin):
             return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
         return super()._check_X(X, reset=reset, accept_sparse=accept_sparse)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, loss: Any = None) -> tuple[Any, Targets]:
         """Validate the parameters and the data; keep the rows with a weight."""
         self._check_parameters()
         X = self._check_X(X, reset=True)
-        targets = self._check_targets(X, y, sample_weight)
+        targets = self._check_targets(X, y, sample_weight, loss)
         return (X if targets.rows is None else X[targets.rows]), targets
 
     def _check_solution(self, solution: linear.LinearSolution) -> linear.LinearSolution:

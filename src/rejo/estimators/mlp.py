@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rejo._state import count, declare, each, figure, floats, maybe, optional, part, require
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import ParallelBoundaries
+from rejo.estimators.boundaries import LearnsLosses, ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
 from rejo.estimators.parameters import MOST_RUNS, FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
@@ -38,7 +38,7 @@ def _streams(model: RejoMLP) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RejoMLP(PosteriorsMixin, ParallelBoundaries):
+class RejoMLP(LearnsLosses, PosteriorsMixin, ParallelBoundaries):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
 
     One network ``G`` with a single linear output separates the ordered classes ``0..K-1`` by
@@ -172,23 +172,24 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         "verbose": ["verbose"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, loss: Any = None) -> Self:
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "_theta")
         X = self._check_X(X, reset=not continued)
-        classes, k, weight, _, rows = self._check_targets(X, y, sample_weight)
+        targets = self._check_targets(X, y, sample_weight, loss)
+        classes, rows = targets.classes, targets.rows
         if continued and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start=True continues with the classes {self.classes_.tolist()}, but y has "
                 f"{classes.tolist()}. Set warm_start=False to start again."
             )
-        tables = self._set_classes(classes, len(self.thresholds_) if continued else None)
-        net = self._network(X.shape[1], tables[0].shape[1], continued)
+        labels, costs, row = self._set_tables(targets, len(self.thresholds_) if continued else None)
+        net = self._network(X.shape[1], labels.shape[1], continued)
         self._rng = check_random_state(self.random_state)
-        parts = (X if rows is None else X[rows]), k, weight, *tables
+        parts = (X if rows is None else X[rows]), row, targets.weight, labels, costs
         held_out = None
         if self.early_stopping:
-            train, test = _split(k, self.validation_fraction, self._rng)
+            train, test = _split(targets.indices, self.validation_fraction, self._rng)
             data, held_out = _replica_data(*parts, train), _replica_data(*parts, test)
         else:
             data = _replica_data(*parts)

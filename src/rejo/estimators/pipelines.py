@@ -278,13 +278,21 @@ def _walk(model: Any, goal: tuple[type, ...] | type = ()) -> tuple[list[Any], An
 # ---- weights of cases on their way to an estimator inside --------------------------------------
 
 
-def fit_weighted(estimator: Any, X: Any, y: Any, weight: Floats | None) -> Any:
+def fit_weighted(
+    estimator: Any, X: Any, y: Any, weight: Floats | None, loss: Floats | None = None
+) -> Any:
     """Fit; in a pipeline or a search the weights go to the classifier at its end.
 
     With metadata routing they go to the steps that request ``sample_weight``, if any does.  A
-    frozen classifier is not fitted, so it needs none.
+    frozen classifier is not fitted, so it needs none.  A ``loss`` (n, Q + 1) of each case goes to a
+    learner by data replication, alone or at the end of a pipeline.
     """
     with naming_words(X):
+        if loss is not None:
+            before = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+            given = {"loss": loss} | ({} if weight is None else {"sample_weight": weight})
+            with config_context(enable_metadata_routing=False):
+                return estimator.fit(X, y, **{before + name: rows for name, rows in given.items()})
         if weight is None or is_frozen(estimator):
             return estimator.fit(X, y)
         if isinstance(estimator, RejectClassifier):  # which sends them on by this function

@@ -15,7 +15,7 @@ from rejo._state import declare, floats, maybe, optional
 from rejo._typing import Floats, Indices
 from rejo.decisions import decide
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
-from rejo.estimators.classes import check_sample_weight, labels_like
+from rejo.estimators.classes import Targets, check_sample_weight, labels_like
 from rejo.estimators.reviews import Judgement, refuse_unknown
 
 LARGEST_LOGIT = 700.0  # exp of it is finite
@@ -131,11 +131,19 @@ class PosteriorsMixin(BoundaryClassifier):
         return None
 
     def _set_classes(
-        self, classes: NDArray[Any], n_boundaries: int | None = None
+        self, classes: NDArray[Any], n_boundaries: int | None = None, loss_matrix: Any = None
     ) -> tuple[Floats, Floats]:
-        labels, costs = super()._set_classes(classes, n_boundaries)
+        labels, costs = super()._set_classes(classes, n_boundaries, loss_matrix)
         self._odds_offsets = None if self._no_odds() else odds_offsets(costs)
         return labels, costs
+
+    def _set_tables(
+        self, targets: Targets, n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats, Indices]:
+        tables = super()._set_tables(targets, n_boundaries)
+        if targets.costs is not None:
+            self._odds_offsets = None  # scores are log-odds of money
+        return tables
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
         offsets: Any = self._odds_offsets

@@ -20,7 +20,7 @@ from rejo._io import percent
 from rejo._state import count, declare, floats, maybe, one_of, part, require
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
-from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
+from rejo.estimators.boundaries import BoundaryClassifier, LearnsLosses, middle_scores
 from rejo.estimators.inner import check_member
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier, routed_weights
@@ -35,7 +35,7 @@ TIE = 1e-9  # scores that differ by less are in order
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
+class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin):
     """Give any binary classifier with sample weights a reject option.
 
     Every point is copied once for each boundary between the ordered classes (two between
@@ -136,16 +136,17 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         "verbose": ["verbose"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, loss: Any = None) -> Self:
         self._validate_params()
         random = check_random_state(self.random_state)
         transformer, estimator = self._parts(random)
         X = self._check_input(X, reset=True)
-        targets = self._check_targets(X, y, sample_weight)
+        targets = self._check_targets(X, y, sample_weight, loss)
         if targets.rows is not None:
             X = take_rows(X, targets.rows)
-        labels, costs = self._set_classes(targets.classes)
+        labels, costs, rows = self._set_tables(targets)
         k, weight = targets.indices, targets.weight
+        weights = costs[rows] * (1.0 if weight is None else weight[:, None])  # (n, Q)
 
         self.transformer_ = transformer
         if transformer is not None:
@@ -155,10 +156,9 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         self._marks = extension_vectors(costs.shape[1], self.h, self.coding_)  # (Q, n_marks)
         self.margins_ = None
         if self.order_ == "margin":
-            weights = costs[k] * (1.0 if weight is None else weight[:, None])  # (n, Q)
-            self.margins_ = _margins(weights, labels[k] > 0)
+            self.margins_ = _margins(weights, labels[rows] > 0)
 
-        n_rows = int(np.count_nonzero(costs[k]))
+        n_rows = int(np.count_nonzero(weights))
         n_features, n_marks = X.shape[1], self._marks.shape[1]
         if self.verbose:
             print(
@@ -174,17 +174,16 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
 
         share = inner.prepare_stopping(estimator, len(k), self.validation_fraction)
         if share is None:
-            train, held_out = self._replicate(X, k, costs, weight), None
+            train, held_out = self._replicate(X, k, weights), None
         else:
-            w = np.ones(len(k)) if weight is None else weight
             train, held_out = (
-                self._replicate(take_rows(X, part), k[part], costs, w[part])
+                self._replicate(take_rows(X, part), k[part], weights[part])
                 for part in _split(k, share, estimator, random)
             )
         if len(set(train.y.tolist())) < 2:
             raise ValueError(
-                "loss_matrix has no costs on one side of all boundaries, so there is nothing to "
-                f"learn. Costs of the classes (rows) in the replicas: {costs.tolist()}."
+                "loss_matrix, or loss, has no costs on one side of all boundaries, so there is "
+                f"nothing to learn. Costs in the replicas: {costs[:10].tolist()}."
             )
         inner.fit_inner(estimator, train, held_out)
         self.estimator_ = estimator
@@ -194,7 +193,7 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         self.order_violations_ = int((np.diff(scores, axis=1) > TIE).any(axis=1).sum())
         if self._rejects:
             scores = -np.sort(-scores, axis=1)
-            cost = None if self.loss_matrix is not None else self.reject_cost
+            cost = None if self._loss is not None else self.reject_cost
             counts = (scores > 0).sum(axis=1)
             _warn_of_extremes(counts, middle_scores(scores, rejects=True), k, weight, cost)
         return self
@@ -244,9 +243,10 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
         return X if inner.is_frame(X) else check_array(X, **inner.array_options(estimator))
 
-    def _replicate(self, X: Any, k: Indices, costs: Floats, weight: Floats | None) -> inner.Rows:
+    def _replicate(self, X: Any, k: Indices, weights: Floats) -> inner.Rows:
+        ones = np.ones((len(self.classes_), weights.shape[1]))
         X, y, weight, q = replicate(
-            X, k, costs, h=self.h, coding=self.coding_, sample_weight=weight,
+            X, k, ones, h=self.h, coding=self.coding_, sample_weight=weights,
             drop_zero=True, return_replica=True,
         )  # fmt: skip
         margin = None if self.margins_ is None else self.margins_[q]

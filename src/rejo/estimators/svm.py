@@ -120,12 +120,12 @@ class RejoSVC(KernelMachine, PathMixin):
 
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs x weights (n, Q) of the points in the replicas."""
-        labels, costs = self._set_classes(targets.classes)
-        caps: Floats = (float(self.C) * costs)[targets.indices]
+        labels, costs, rows = self._set_tables(targets)
+        caps: Floats = (float(self.C) * costs)[rows]
         if targets.weight is not None:
             caps *= targets.weight[:, None]
         self._check_cap(caps.max())
-        return labels[targets.indices], caps
+        return labels[rows], caps
 
     def _store(self, training: Training, solution: KernelSolution) -> Self:
         self._set_solution(training, solution)

@@ -35,7 +35,14 @@ from rejo.selection.expected import (
     likely_classes,
     mean_cost,
 )
-from rejo.selection.folds import REJECT_COSTS, Fold, candidate, fit_path, shuffled_folds
+from rejo.selection.folds import (
+    REJECT_COSTS,
+    Fold,
+    candidate,
+    fit_path,
+    loss_rows,
+    shuffled_folds,
+)
 from rejo.selection.limits import LIMITS, GroupPolicy, Limit, check_prices, check_targets
 from rejo.selection.models import Choice, NotSuited, choose_model, draw_rows, quiet
 from rejo.selection.operating import CANDIDATES, RejectClassifierCV

@@ -303,7 +303,7 @@ def model_at(model: Any, cases: OutOfFold) -> Any:
     last = last.estimator_ if isinstance(last, CutRanking) else last
     if cases.prices is not None:
         return with_last(model, last.at(prices=with_cut(cases.prices, cut)))
-    if last.reject_cost_ != cases.trained_for:  # one that was fitted for several reject costs
+    if last.reject_cost_ not in (None, cases.trained_for):  # one fitted for several reject costs
         last = last.at(cases.trained_for)
     if cut == REGION:
         return with_last(model, last)

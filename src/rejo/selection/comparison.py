@@ -355,31 +355,11 @@ def _price_parameters(
     estimator: Any, setting: PricePoint, classes: NDArray[Any]
 ) -> dict[str, Any] | None:
     """Parameters that train an estimator for these prices; ``None`` if there are none."""
-    name = cost_parameter(estimator)
     learner = last_step(estimator)
     searched = isinstance(learner, RejectClassifierCV) and learner.has_target
-    if name is None or searched or _by_posteriors(estimator):
+    if searched or _by_posteriors(estimator):
         return {}
-    if setting.reject_cost is not None:
-        return {name: setting.reject_cost} if setting.reject_cost <= HIGHEST else None
-    before, params = name.removesuffix("reject_cost"), estimator.get_params()
-    if len(classes) > 2:  # a review costs the same wherever it is; replicas cannot express that
-        return None
-    order = params.get(f"{before}class_order")
-    flipped = isinstance(order, Sequence | np.ndarray) and list(order) == classes.tolist()[::-1]
-    prices = setting.prices[::-1][:, [1, 0, 2]] if flipped else setting.prices
-    if params.get(f"{before}rule") == "score":
-        return {f"{before}cost_of": prices}
-    takes = f"{before}loss_matrix" in params
-    if takes and params.get(f"{before}surrogate") != "bartlett-wegkamp" and _has_region(prices):
-        return {f"{before}loss_matrix": prices[:, [0, 2, 1]]}  # the review lies between them
-    return None
-
-
-def _has_region(prices: Floats) -> bool:
-    """Return whether a review of some cases of two classes pays, so that it can be learned."""
-    (_, a, r), (b, _, s) = prices
-    return bool(r * b + s * a < a * b and 0 < r < a and 0 < s < b)
+    return folds.price_parameters(estimator, setting.prices, classes)
 
 
 def _crossing_rate(classifier: Any, X: Any) -> float:

@@ -35,6 +35,7 @@ from rejo.estimators import (
     label_column,
     routed_weights,
 )
+from rejo.prices import reject_cost_of
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
 SHARE, MOST_SHARE = 0.3, 0.5  # of the cases that are held out, at least and at most
@@ -178,6 +179,53 @@ def by_posteriors(estimator: Any) -> bool:
 def highest_reject_cost(n_classes: int, posteriors: bool) -> float:
     """Reject cost above which a classifier by posteriors, or by boundaries, rejects nothing."""
     return 1.0 - 1.0 / n_classes if posteriors else 0.5
+
+
+def price_parameters(
+    estimator: Any, prices: Floats, classes: NDArray[Any]
+) -> dict[str, Any] | None:
+    """Parameters that train an estimator by boundaries for prices (K, K + 1); ``None`` if none do.
+
+    Two classes may have prices that differ, as a loss matrix.  With more, a review costs the same
+    wherever it is, which replicas cannot express.
+    """
+    name, cost = cost_parameter(estimator), reject_cost_of(prices)
+    if name is None:
+        return {}
+    if cost is not None:
+        return {name: cost} if cost <= 0.5 else None
+    before, params = name.removesuffix("reject_cost"), estimator.get_params()
+    if len(classes) > 2:
+        return None
+    order = params.get(f"{before}class_order")
+    flipped = isinstance(order, Sequence | np.ndarray) and list(order) == classes.tolist()[::-1]
+    prices = prices[::-1][:, [1, 0, 2]] if flipped else prices
+    if params.get(f"{before}rule") == "score":
+        return {f"{before}cost_of": prices}
+    takes = f"{before}loss_matrix" in params
+    if takes and params.get(f"{before}surrogate") != "bartlett-wegkamp" and _has_region(prices):
+        return {f"{before}loss_matrix": loss_rows(prices)}
+    return None
+
+
+def loss_rows(prices: Floats, y: Indices | None = None) -> Floats:
+    """Loss of each output of two classes, the review between them, from prices (2, 3).
+
+    With the classes ``y`` (n,) of cases and their prices (n, 2, 3), it is that of each case (n, 3),
+    which learners by data replication take as ``loss``.  They cannot express that a review costs
+    more than an error, as it may for small amounts: it then counts as much.
+    """
+    if y is None:
+        return prices[:, [0, 2, 1]]
+    found = prices[np.arange(len(y)), y][:, [0, 2, 1]]
+    found[:, 1] = np.minimum(found[:, 1], found.max(axis=1, initial=0.0, where=[True, False, True]))
+    return found
+
+
+def _has_region(prices: Floats) -> bool:
+    """Return whether a review of some cases of two classes pays, so that it can be learned."""
+    (_, a, r), (b, _, s) = prices
+    return bool(r * b + s * a < a * b and 0 < r < a and 0 < s < b)
 
 
 def check_rejects(estimator: Any) -> str:

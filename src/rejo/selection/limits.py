@@ -16,7 +16,7 @@ from rejo._typing import Floats, Indices
 from rejo.decisions import uniform_prices
 from rejo.estimators import POLICY, Judgement
 from rejo.prices import price_matrix, reject_cost_of
-from rejo.selection.folds import highest_reject_cost, is_missing
+from rejo.selection.folds import highest_reject_cost, is_missing, price_parameters
 from rejo.selection.out_of_fold import OutOfFold
 
 LIMITS = {  # any of them may be asked for together; of whom each is
@@ -248,9 +248,13 @@ def _is_number(value: Any) -> bool:
 
 
 def check_prices(
-    params: Mapping[str, Any], classes: Any, *, ordered: bool, posteriors: bool
-) -> Floats | None:
-    """Prices (K, K + 1) that the parameters give, if any; without posteriors, only two of them."""
+    params: Mapping[str, Any], classes: Any, *, ordered: bool, posteriors: bool,
+    estimator: Any = None,
+) -> Floats | None:  # fmt: skip
+    """Prices (K, K + 1) that the parameters give, if any.
+
+    Without posteriors, there are two of them, or such that an ``estimator`` can be trained for.
+    """
     K = len(classes)
     highest = highest_reject_cost(K, posteriors)
     if params.get("cost_of") is None:
@@ -269,6 +273,8 @@ def check_prices(
     prices = price_matrix(params["cost_of"], classes.tolist(), ordered=ordered)
     cost = reject_cost_of(prices)
     if posteriors or (cost is not None and cost <= highest):
+        return prices
+    if estimator is not None and price_parameters(estimator, prices, classes) is not None:
         return prices
     problem = "the estimator learns reject regions for one price of an error and one of a review"
     if cost is not None:

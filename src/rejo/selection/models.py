@@ -44,8 +44,10 @@ from rejo.selection.folds import (
     Fold,
     Splits,
     alike,
+    candidate,
     check_cases,
     described,
+    price_parameters,
     shuffled_folds,
     split_cases,
 )
@@ -70,6 +72,8 @@ LEAST_WEIGHT = 0.03  # in a blend; others are left out
 GROWTH = 0.75  # power of the number of cases by which a fit takes longer: 0.2 to 1.5 seen
 SETTLING = 1.0  # seconds after the last fit, for the operating point and the file: 0.6 to 1.4 seen
 SOON = 3.0  # seconds; that less than this is left is not said: the estimate is not that good
+UNTRAINABLE = "cannot be trained for these prices"
+REMEDY = "A model that decides by posteriors, such as 'logistic-posterior', takes any prices."
 BEYOND = 2.0  # standard errors; on 22 tables, models better by one cost more than the blend
 
 
@@ -117,7 +121,8 @@ class Choice:
         """The chosen model, unfitted; the steps are "prepare" and "model"."""
         model = clone(self.chosen.model)
         if len(self.prices) == 1 and self.chosen.cases is None:
-            model.set_params(reject_cost=reject_cost_of(self.prices[0]))
+            order = np.array(model.get_params()["class_order"])
+            model.set_params(**price_parameters(model, self.prices[0], order) or {})
         return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
 
     @property
@@ -250,17 +255,14 @@ def _entries(
         find(named, K, ordered)
     except ValueError as error:
         raise NotSuited(str(error), parameter="estimator") from None
-    # What a review costs where an error costs 1; None if errors or reviews differ in price.
-    relative = [reject_cost_of(L) for L in prices]
-    trainable = all(cost is not None and cost <= 0.5 for cost in relative)
     methods, left_out = [], dict[str, str]()
     for method in find(wanted):
         unasked = method.name not in named
         if not method.takes(K, ordered):
             if not ordered and method.multiclass:
                 left_out[method.name] = "needs classes in an order"
-        elif not (method.blended or trainable):
-            left_out[method.name] = "cannot be trained for these prices"
+        elif not (method.blended or _trainable(method, problem, prices)):
+            left_out[method.name] = UNTRAINABLE
         elif unasked and method.max_samples and n > method.max_samples:
             left_out[method.name] = f"slow on more than {method.max_samples:,} rows"
         elif unasked and method.max_features and n_features > method.max_features:
@@ -269,8 +271,15 @@ def _entries(
             methods.append(method)
     if not methods:
         name, why = next(iter(left_out.items()), ("auto", "finds no model for these classes"))
-        raise NotSuited(f"{name!r} {why}.", parameter="estimator")
+        remedy = REMEDY if why == UNTRAINABLE else None
+        raise NotSuited(f"{name!r} {why}", parameter="estimator", remedy=remedy)
     return methods, left_out
+
+
+def _trainable(method: Method, problem: ProblemSize, prices: Sequence[Floats]) -> bool:
+    """Return whether a method by boundaries can be trained for all of the prices."""
+    model, classes = method.build(problem)[0], np.arange(problem[0])
+    return all(price_parameters(model, L, classes) is not None for L in prices)
 
 
 def _tried(
@@ -449,8 +458,10 @@ class Race:
         # A few cases, in whole groups, may leave a fold with one class to learn from.
         parts = [part for part in parts if len(np.unique(self.k[part[0]])) > 1]
         folds = self._encode(rows, parts)
-        # What a review costs where an error costs 1, for learners that are trained for that.
-        costs = sorted({reject_cost_of(L) or 0.5 for L in self.prices})
+        # What learners by boundaries are trained for: what a review costs where an error costs 1,
+        # or prices that differ between two classes.
+        relative = [reject_cost_of(L) for L in self.prices]
+        costs = self.prices if None in relative else sorted({c or 0.5 for c in relative})
         # More threads than cores wait for each other, which takes far longer than the work.
         threads = None if self.n_jobs in (None, 1) else 1
         cells = [
@@ -475,7 +486,9 @@ class Race:
             runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
             points = gathered([found for _, found in mine], y=self.k[tested], rows=tested)
             middle = costs[len(costs) // 2]
-            prices = None if runner.by_posteriors else uniform_prices(self.K, middle)
+            if isinstance(middle, float):
+                middle = uniform_prices(self.K, middle)
+            prices = None if runner.by_posteriors else middle
             at = [[point[len(point) // 2]] for point in points]
             (best,) = best_points(at, [prices])
             runner.points_at, runner.best = points[best], runner.points[best]
@@ -524,15 +537,22 @@ class Race:
 
 def _run_cell(
     model: Any, by_posteriors: bool, points: list[dict[str, Any]], fold: Fold, n_classes: int,
-    costs: list[float], threads: int | None,
+    costs: Any, threads: int | None,
 ) -> tuple[float, list[list[OutOfFold]]]:  # fmt: skip
-    """Seconds, and the test cases at each point and, by boundaries, each reject cost."""
+    """Seconds, and the test cases at each point and, by boundaries, each reject cost or prices."""
     start, classes = monotonic(), np.arange(n_classes)
     if isinstance(model, Pipeline):  # all of its steps belong to the model
         model = ThresholdRejectClassifier(model)
         points = [{f"estimator__{k}": v for k, v in point.items()} for point in points]
     with quiet(), threadpool_limits(threads):
-        found = judge_fold(model, points, fold, classes, costs=costs, posteriors=by_posteriors)
+        if by_posteriors or isinstance(costs[0], float):
+            found = judge_fold(model, points, fold, classes, costs=costs, posteriors=by_posteriors)
+        else:
+            at = [candidate(model, price_parameters(model, L, classes) or {}) for L in costs]
+            each = [
+                judge_fold(one, points, fold, classes, costs=None, posteriors=False) for one in at
+            ]
+            found = [[cases for (cases,) in of_point] for of_point in zip(*each, strict=True)]
     return monotonic() - start, found
 
 

@@ -35,7 +35,7 @@ from rejo.estimators import (
 )
 from rejo.explain import typical_of
 from rejo.metrics import tally
-from rejo.prices import describe_prices
+from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection import folds
 from rejo.selection.choose import Chosen, choose, closest, is_tied, model_at, settle_ties, too_small
 from rejo.selection.cross_validation import curve_of
@@ -172,7 +172,8 @@ class RejectClassifierCV(OperatingPoint):
         ``K`` classes, at most ``1 - 1 / K``; else at most 0.5.  "auto": found from another target.
     cost_of : dict, str, path, DataFrame or array-like, default=None
         Target: the lowest cost, at prices such as ``{"error": 5000, "review": 40}``
-        (:func:`rejo.prices.price_matrix`).  Prices that differ between classes need posteriors.
+        (:func:`rejo.prices.price_matrix`).  Prices that differ between classes need posteriors or,
+        for a learner by boundaries, two classes.
         With limits, reviews go where they save most at these prices.
     max_error_by_class : float or dict of {class: float}, default=None
         Target: at most this share of errors among the cases of each true class, or those named.
@@ -390,7 +391,8 @@ class RejectClassifierCV(OperatingPoint):
             found = f"only one class, {classes.tolist()[0]!r}" if len(classes) else "no cases"
             raise ValueError(f"y has {found}: at least two classes are needed.")
         names, member = (None, None) if group is None else group_names(group, n)
-        limits, prices = self._asked(classes, self._has_order(classes, y), names=names)
+        ordered = self._has_order(classes, y)
+        limits, prices = self._asked(classes, ordered, names=names, estimator=self._model)
         order = folds.order_in_time(time, n)
         train, held = np.arange(n), None
         if self.confidence is not None:
@@ -423,12 +425,12 @@ class RejectClassifierCV(OperatingPoint):
 
     def _asked(
         self, classes: NDArray[Any], ordered: bool, posteriors: bool | None = None,
-        names: list[str] | None = None,
+        names: list[str] | None = None, estimator: Any = None,
     ) -> tuple[list[Limit], Floats | None]:  # fmt: skip
         """Limits, and prices (K, K + 1) if there are any."""
         posteriors = self._by_posteriors if posteriors is None else posteriors
-        params = self.get_params(deep=False)
-        prices = check_prices(params, classes, ordered=ordered, posteriors=posteriors)
+        params, how = self.get_params(deep=False), {"ordered": ordered, "posteriors": posteriors}
+        prices = check_prices(params, classes, **how, estimator=estimator)
         return read_limits(params, classes, names), prices
 
     def _small_groups(self, task: Task) -> tuple[int, ...]:
@@ -447,7 +449,7 @@ class RejectClassifierCV(OperatingPoint):
         estimator, grid = self._model, self._points
         (X, y), groups = task.part(self), task.take(task.together)
         self.choice_: Choice | None = None
-        cases = None
+        cases, costs = None, None
         if self._by_name:
             estimator, cases = self._choose_model(X, y, groups, task)
         if cases is not None:
@@ -457,13 +459,20 @@ class RejectClassifierCV(OperatingPoint):
                 folds.split_shuffled(self.cv, X, y, groups, self.random_state)  # as the others were
                 if self._by_name else folds.split_cases(self.cv, X, y, groups)
             )  # fmt: skip
-            costs = None if by_posteriors(estimator) else self._costs(task.limits, task.prices)
+            paid = None
+            if not by_posteriors(estimator):
+                paid = task.prices
+                if paid is None or reject_cost_of(paid) is not None:
+                    costs = self._costs(task.limits, paid)
+                else:  # prices of two classes, for which it is trained as they are
+                    own = folds.price_parameters(estimator, paid, task.classes)
+                    estimator = folds.candidate(estimator, own or {})
             found = judge_folds(
                 estimator, X, y, splits, grid=grid, costs=costs, sample_weight=task.weight,
                 n_jobs=self.n_jobs,
             )  # fmt: skip
             K = len(task.classes)
-            best = best_points(found, [uniform_prices(K, w) for w in costs] if costs else [None])
+            best = best_points(found, [uniform_prices(K, w) for w in costs] if costs else [paid])
             points = [in_order(found[b][i]) for i, b in enumerate(best)]
             params = [grid[b] for b in best]
         about = {"group": task.take(task.group), "together": groups}
@@ -471,7 +480,7 @@ class RejectClassifierCV(OperatingPoint):
         points = [replace(x, **{name: of[x.rows] for name, of in about.items()}) for x in points]
         at = closest(points, task.limits)
         estimator = folds.candidate(estimator, params[at])
-        if points[at].p is None:
+        if points[at].p is None and costs is not None:
             estimator.set_params(**{folds.check_rejects(estimator): points[at].trained_for})
         return Learner(estimator, points, at, params).ranked(task.ranking_prices)
 
@@ -606,6 +615,10 @@ class RejectClassifierCV(OperatingPoint):
         cases, last = own.at(cut), final_classifier(model)
         seen = None if held_out is None else reviewing(held_out, chosen.reviewed)
         self.best_estimator_ = model_at(model, cases)
+        if cases.prices is None and task.prices is not None and reject_cost_of(task.prices) is None:
+            paid = relative_price(task.prices)  # not a parameter that it had no use for
+            cases = replace(cases, trained_for=paid)
+            seen = None if seen is None else replace(seen, trained_for=paid)
         self.cut_ = None if cases.prices is None else cut
         self.reject_cost_ = cases.reject_cost
         self.prices_, self.limits_ = task.prices, task.limits

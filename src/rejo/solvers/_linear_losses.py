@@ -1,7 +1,8 @@
 """The losses of the linear problem: elementwise, on ``(Q, m)`` arrays for ``m`` points.
 
-A loss knows the classes ``k`` (n,) and weights ``v`` (n,), or None for all 1, of all points.  It is
-called with the ``rows`` of some of them, their scores ``t`` (m,) and the thresholds ``b`` (Q,).
+A loss knows the rows ``k`` (n,) of all points in its tables, of classes or one for each point, and
+their weights ``v`` (n,), or None for all 1.  It is called with the ``rows`` of some points, their
+scores ``t`` (m,) and the thresholds ``b`` (Q,).
 """
 
 from typing import ClassVar
@@ -66,10 +67,14 @@ class Logistic(Loss):
     def __init__(self, labels: Floats, caps: Floats, k: Indices, v: Floats | None) -> None:
         super().__init__(labels, caps, k, v)
         self.below = np.where(self.labels < 0, self.caps, 0.0)
-        self.above = np.where(self.labels > 0, self.caps, 0.0).sum(axis=0)  # (K,)
+        self.above = self.caps - self.below
+        self.falls, self.rises = self.below.sum(axis=0), self.above.sum(axis=0)  # (K,)
 
     def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
         c, k, v = self.weighted(rows), self.k[rows], None if self.v is None else self.v[rows]
+        below, above, falls, rises = self.below, self.above, self.falls, self.rises[k]
+        if below.shape[1] >= len(self.k):  # a row for each point: only those of these points
+            below, above, falls, k = below[:, k], above[:, k], falls[k], np.arange(len(k))
         # y = +1: log(1 + e), y = -1: (t + b) + log(1 + e), with e = exp(-t - b).
         if max(-t.min(initial=0.0), t.max(initial=0.0), np.abs(b).max()) < FAR:
             e = np.exp(-t) * np.exp(-b)[:, None]
@@ -79,14 +84,13 @@ class Logistic(Loss):
             z = t + b[:, None]
             logs = np.logaddexp(0.0, -z)
             e = 1.0 + np.exp(np.minimum(-z, 700.0))
-        totals = np.bincount(k, weights=v, minlength=self.caps.shape[1])  # (K,)
+        totals = np.bincount(k, weights=v, minlength=below.shape[1])  # (K,)
         scores = np.bincount(k, weights=t if v is None else v * t, minlength=len(totals))
-        value = np.vdot(c, logs) + self.below.sum(axis=0) @ scores + b @ (self.below @ totals)
+        value = np.vdot(c, logs) + falls @ scores + b @ (below @ totals)
         c /= e
         slope = c.sum(axis=0)
-        above = self.above[k]
-        slope -= above if v is None else above * v
-        return float(value), slope, c.sum(axis=1) - (self.caps - self.below) @ totals
+        slope -= rises if v is None else rises * v
+        return float(value), slope, c.sum(axis=1) - above @ totals
 
     def curvature(self, t: Floats, b: Floats, rows: Rows) -> Floats:
         e = np.exp(-np.abs(t + b[:, None]))

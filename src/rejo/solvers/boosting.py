@@ -1,7 +1,8 @@
 """One sum of trees and ordered thresholds on it, or thresholds on the scores of replicas.
 
 Class ``k`` and weight ``v`` of each row, cost ``c_kq`` and label ``t_kq`` (0 or 1) of a class in
-replica ``q`` (see :mod:`rejo.replication`), score ``g`` and thresholds ``b_q``:
+replica ``q`` (see :mod:`rejo.replication`), score ``g`` and thresholds ``b_q`` (a row with costs of
+its own is its own class):
 
     F(g, b) = sum_i v_i sum_q c_kq [log(1 + exp(g_i + b_q)) - t_kq (g_i + b_q)].
 
@@ -94,7 +95,10 @@ class ScoreTable(NamedTuple):
 def score_table(
     scores: Floats, k: Indices, v: Floats | None, n_classes: int, bins: int = MOST_BINS
 ) -> ScoreTable:
-    """Sum up scores (n, S): rows are put together with their neighbours, in equal numbers."""
+    """Sum up scores (n, S): rows are put together with their neighbours, in equal numbers.
+
+    The weights are (n,), or (n, S) if they differ between the scores.
+    """
     n, S = scores.shape
     m = min(n, bins)
     weight = np.ones(n) if v is None else v
@@ -102,7 +106,7 @@ def score_table(
     of = np.arange(n) * m // max(n, 1)  # bin of each place in the order
     for s in range(S):
         order = np.argsort(scores[:, s], kind="stable")
-        w = weight[order]
+        w = (weight if weight.ndim == 1 else weight[:, s])[order]
         values[s] = np.bincount(of, scores[order, s] * w, m) / np.bincount(of, w, m)
         np.add.at(mass[s], (of, k[order]), w)
     return ScoreTable(values, mass)

@@ -1,8 +1,8 @@
 """Kernel logistic regression with ``Q`` thresholds: Newton steps on a low-rank factor.
 
 Arrays of floats in, a named tuple of arrays out; nothing here knows of labels, estimators or
-validation.  For points ``x_i`` of class ``k_i`` and weight ``v_i``, over ``g`` in the kernel's
-space and ``b``,
+validation.  For points ``x_i`` of weight ``v_i`` and row ``k_i`` of the tables (of their class or,
+if costs differ by point, their own), over ``g`` in the kernel's space and ``b``,
 
     min  1/2 |g|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
          + sum_iq v_i caps[k_i, q] log(1 + exp(-labels[k_i, q] (g(x_i) + b_q))).
@@ -66,7 +66,7 @@ class LogisticProblem:
         self,
         X: Any,  # (n, p), CSR, or (n, n) for a precomputed kernel
         kernel: Kernel,
-        k: Indices,  # (n,) class of each point
+        k: Indices,  # (n,) row of each point in the tables
         weight: Floats | None = None,  # (n,) positive
         *,
         max_rank: int = 500,

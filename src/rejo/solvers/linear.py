@@ -1,7 +1,8 @@
 """The linear problem: one direction, ``Q`` thresholds, and no replica in memory.
 
 Arrays of floats in, a named tuple of arrays out; nothing here knows of labels, estimators or
-validation.  For points ``x_i`` of class ``k_i`` and weight ``v_i``,
+validation.  For points ``x_i`` of weight ``v_i`` and row ``k_i`` of the tables (of their class or,
+if costs differ by point, their own),
 
     min  1/2 |w|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
          + sum_iq v_i caps[k_i, q] loss(labels[k_i, q] (w.x_i + b_q)),
@@ -58,7 +59,7 @@ class LinearSolution(NamedTuple):
 
 def solve(
     X: Any,  # (n, p) float64 or float32, C order, or CSR of float64
-    k: Indices,  # (n,) class of each point
+    k: Indices,  # (n,) row of each point in the tables
     labels: Floats,  # (K, Q) of +1 and -1
     caps: Floats,  # (K, Q) C * cost, 0 where a class does not take part
     weight: Floats | None = None,  # (n,) positive
@@ -75,7 +76,7 @@ def solve(
     For the hinge this is the duality gap, else it is estimated by half the Newton decrement.
     """
     p, Q = X.shape[1], labels.shape[1]
-    sample = _sample(k, len(caps), p + Q)
+    sample = _sample(k, np.count_nonzero(labels > 0, axis=1), p + Q)
     shift = None if issparse(X) else _shift(X if sample is None else X[sample[0]])
     x = np.zeros(p + Q)
     if start is not None:
@@ -128,17 +129,22 @@ def solve_path(
         start = solution.w, solution.b
 
 
-def _sample(k: Indices, n_classes: int, n_parameters: int) -> tuple[Indices, Floats] | None:
-    """Rows of a stratified sample, and the factors of their weights; None: not worth it."""
+def _sample(k: Indices, sides: Indices, n_parameters: int) -> tuple[Indices, Floats] | None:
+    """Rows of a stratified sample, and the factors of their weights; None: not worth it.
+
+    ``sides``: in how many replicas a row of the tables is positive, which tells the classes apart.
+    """
     size = max(LEAST_SAMPLE, SAMPLE * n_parameters)
     if len(k) < 3 * size:
         return None
     rng = np.random.default_rng(0)
     rows, factors = [], []
-    for c in range(n_classes):
-        members = chosen = np.flatnonzero(k == c)
-        if len(members) > size // n_classes:
-            chosen = members[np.unique(rng.integers(len(members), size=size // n_classes))]
+    classes = np.unique(sides)
+    size //= len(classes)
+    for c in classes:
+        members = chosen = np.flatnonzero(sides[k] == c)
+        if len(members) > size:
+            chosen = members[np.unique(rng.integers(len(members), size=size))]
         rows.append(chosen)
         factors.append(np.full(len(chosen), len(members) / max(1, len(chosen))))
     return np.concatenate(rows), np.concatenate(factors)
