@@ -74,6 +74,11 @@ def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
     return prices
 
 
+def expected_costs(p: Floats, prices: Floats) -> Floats:
+    """What each decision and, last, a review of each case is expected to cost (n, K + 1)."""
+    return p @ prices if prices.ndim == 2 else np.einsum("nk,nkd->nd", p, prices)
+
+
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     """Choose the decision with the lowest expected cost, or a review.
 
@@ -117,7 +122,7 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     L = np.asarray(prices, dtype=np.float64)
     if L.ndim == 3 and len(L) and np.array_equal(L, np.broadcast_to(L[0], L.shape)):
         L = L[0]  # the same bits as prices for all cases
-    costs: Floats = p @ L if L.ndim == 2 else np.einsum("nk,nkd->nd", p, L)  # (n, K + 1)
+    costs = expected_costs(p, L)
     slack = TIE * np.abs(L).max(axis=(-2, -1))  # of all cases, or of each
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     best = costs[:, :-1].min(axis=1)

@@ -31,13 +31,12 @@ from rejo._errors import RejoError
 from rejo.baselines import CutRanking, ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.estimators import RejoLinear, RejoSVC
-from rejo.prices import describe_prices, price_matrix
+from rejo.prices import describe_prices, loss_rows, price_matrix
 from rejo.selection import (
     CANDIDATES,
     RejectClassifierCV,
     TargetUnattainable,
     cross_val_outcomes,
-    loss_rows,
     mean_cost,
     reject_curve,
 )

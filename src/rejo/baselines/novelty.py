@@ -200,15 +200,15 @@ class NoveltyReject(RejectClassifier):
             raise ValueError(f"top must be a positive integer; got {top!r}.")
         return self.typical_.strangest(self._features(X), int(top))
 
-    def judge(self, X: Any) -> Judgement:
+    def judge(self, X: Any, *, prices: Any = None) -> Judgement:
         """Decide each case; a novel one goes to review.
 
         Its ``sureness`` is 0, its ``worth`` that of the most expensive error, its ``chance`` NaN.
         """
         check_is_fitted(self)
-        found = judge(self.classifier_, X)  # first: it checks X
-        prices = None if found.worth is None else self.prices_
-        return mark_novel(found, prices, self.novel_mask(X))
+        found = judge(self.classifier_, X, prices=prices)  # first: it checks X
+        means = None if found.worth is None else self.prices_
+        return mark_novel(found, means, self.novel_mask(X))
 
     def novel_mask(self, X: Any) -> Mask:
         """Return which cases are novel, as an array of bool of shape (n_samples,)."""
@@ -230,17 +230,29 @@ class NoveltyReject(RejectClassifier):
 
     @available_if(lambda self: hasattr(self._decider, "at"))
     def at(
-        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
-    ) -> Self:
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None,
+        case_prices: Any = None,
+    ) -> Self:  # fmt: skip
         """Return a copy that decides at other prices, if the classifier can; it shares the fit."""
         check_is_fitted(self)
-        last = final_classifier(self.classifier_).at(reject_cost, cost_of, prices=prices)
+        about = {} if case_prices is None else {"case_prices": case_prices}
+        last = final_classifier(self.classifier_).at(reject_cost, cost_of, prices=prices, **about)
         return self._around(with_last(self.classifier_, last))
 
     @property
     def decides_by_posteriors(self) -> bool:
         """Whether the classifier decides by posteriors and prices."""
         return bool(self._decider.decides_by_posteriors)
+
+    @property
+    def case_prices_(self) -> Any:
+        """How the prices depend on the case, if they do."""
+        return getattr(final_classifier(self.classifier_), "case_prices_", None)
+
+    @property
+    def price_columns_(self) -> list[str]:
+        """The columns that the prices of each case are made of."""
+        return [] if self.case_prices_ is None else list(self.case_prices_.columns)
 
     @property
     def prices_(self) -> Floats:

@@ -40,10 +40,10 @@ from rejo.estimators import (
     check_member,
     check_targets,
     is_ordered,
-    judge_posteriors,
     judge_scores,
 )
-from rejo.replication import costs_from_loss
+from rejo.prices import loss_rows
+from rejo.replication import costs_from_loss, costs_of_rows
 
 
 def _has_posteriors(self: Any) -> bool:
@@ -153,11 +153,21 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         "cv": [StrOptions({"train"}), "cv_object"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, prices: Any = None) -> Self:
+        """Fit the classifier; see :meth:`RejectClassifier.fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As there.
+        prices : array of shape (n_samples, n_classes, n_classes + 1), frame or dict, default=None
+            Prices of each point, or the columns that the formulas of ``cost_of`` name; by default
+            these are read from ``X``, if it is a frame.
+        """
         self._validate_params()
         estimator = self._prototype()
         method = self._calibration(estimator)
-        X = self._check_input(X, reset=True)
+        table, X = X, self._check_input(X, reset=True)
         targets = check_targets(X, y, sample_weight, self._order(y), None, type(self).__name__)
         classes, k, weight, _, rows = targets[:5]
         if self.rule == "score" and len(classes) > 2:
@@ -169,7 +179,8 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         if len(classes) > 2 and method is not None:
             set_pairwise(estimator, method == "sigmoid")
         self._labels = known_labels(estimator, classes)
-        self._set_prices(classes, self.class_order is not None or is_ordered(y))
+        ordered = self.class_order is not None or is_ordered(y)
+        L = self._learn_prices(classes, ordered, table, prices, X.shape[0], weight, rows)
         self._rule = self.rule  # as fitted, even if the parameter changes later
         chooses = method is not None or (self.rule != "chow" and self.reject_label_ is not None)
         folds = self._folds(X, y, targets) if chooses and not isinstance(self.cv, str) else None
@@ -178,7 +189,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         self.estimator_ = fit_clone(estimator, X, self._labels[k], weight)
 
         self.calibrator_ = None
-        values, w = None, np.ones(len(k)) if weight is None else weight
+        values, points, w = None, None, np.ones(len(k)) if weight is None else weight
         if chooses:
             values, points = self._observe(estimator, X, targets, folds, method is not None)
             k, w = k[points], w[points]
@@ -186,7 +197,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             self.calibrator_ = fit_calibrator(values, k, w, method)
             values = calibrated(self.calibrator_, values)
         if self.rule != "chow":
-            self._choose(values, k, w)
+            self._choose(values, k, w, L if points is None or L.ndim == 2 else L[points])
         return self
 
     @available_if(_has_posteriors)
@@ -221,15 +232,16 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         return str(graph.add("Sub", scores, self.cutoffs_[None, :]))
 
     def at(
-        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
-    ) -> Self:
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None,
+        case_prices: Any = None,
+    ) -> Self:  # fmt: skip
         check_is_fitted(self)
         if not self.decides_by_posteriors:
             raise ValueError(
                 f"rule={self._rule!r} chose its cut-offs for one reject cost. Fit it again for "
                 "another, or use rule='chow', which decides at any prices."
             )
-        return super().at(reject_cost, cost_of, prices=prices)
+        return super().at(reject_cost, cost_of, prices=prices, case_prices=case_prices)
 
     # ---- the choice of the cut-offs -------------------------------------------------------
 
@@ -247,14 +259,16 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             estimator, X, y, targets.weight, folds, labels, names, self.n_jobs, measure
         )
 
-    def _choose(self, values: Floats | None, k: Indices, w: Floats) -> None:
+    def _choose(self, values: Floats | None, k: Indices, w: Floats, prices: Floats) -> None:
         """Set the cut-offs by scores (n,) or posteriors (n, K) of points of the classes ``k``."""
         K, cost = len(self.classes_), self.reject_cost
         if self.rule == "score":
             self.cutoffs_ = np.zeros(1)
             if values is not None:
-                loss = self.prices_[:, [0, 2, 1]]  # the review lies between the two classes
-                self.cutoffs_ = best_cutoffs(values, k == 1, costs_from_loss(loss)[k] * w[:, None])
+                by_case = prices.ndim == 3
+                loss = loss_rows(prices, k if by_case else None)
+                costs = costs_of_rows(loss, k, 2, "prices") if by_case else costs_from_loss(loss)[k]
+                self.cutoffs_ = best_cutoffs(values, k == 1, costs * w[:, None])
         elif cost is None or values is None:
             self.cutoffs_ = np.zeros(K)
         else:
@@ -263,10 +277,10 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
 
     # ---- decisions ------------------------------------------------------------------------
 
-    def judge(self, X: Any) -> Judgement:
+    def judge(self, X: Any, *, prices: Any = None) -> Judgement:
         check_is_fitted(self)
         if self._rule == "chow":
-            return judge_posteriors(self._posteriors(X), self.prices_, rejects=self._rejects)
+            return self._judge_at(self._posteriors(X), X, prices)
         if self._rule == "class":
             return _judge_by_class(self._posteriors(X), self.cutoffs_, self._rejects)
         return judge_scores(self._above(X), rejects=len(self.cutoffs_) == 2)

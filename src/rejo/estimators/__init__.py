@@ -78,11 +78,13 @@ from rejo.estimators.priced import PricedClassifier
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.estimators.reviews import (
     AMBIGUOUS,
+    NO_PRICE,
     NOVEL,
     POLICY,
     REASONS,
     Judgement,
     UnknownScoreError,
+    decided,
     must_review,
 )
 from rejo.estimators.svm import RejoSVC

@@ -30,7 +30,7 @@ from rejo._state import (
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, labels_like
 from rejo.estimators.parameters import ReviewPrice
-from rejo.estimators.reviews import Judgement, decided, refuse_unknown
+from rejo.estimators.reviews import Judgement, decided, judged, refuse_unknown
 from rejo.metrics import tally
 
 PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change what a score means
@@ -183,7 +183,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
         return self.judge(X).decision
 
-    def predict(self, X: Any, *, group: Any = None) -> NDArray[Any]:
+    def predict(self, X: Any, *, group: Any = None, prices: Any = None) -> NDArray[Any]:
         """Predict the class of each point, or reject it.
 
         Parameters
@@ -191,30 +191,35 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         group : array-like of shape (n_samples,), default=None
             Group of each point, for a model that was fitted with groups to promise by.
+        prices : array of shape (n_samples, n_classes, n_classes + 1), frame or dict, default=None
+            Prices of each point, for a model that decides by posteriors, or the columns that the
+            formulas of ``cost_of`` name; by default these are read from ``X``, if it is a frame.
+            A point without a price is rejected.
 
         Returns
         -------
         y_pred : ndarray of shape (n_samples,)
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
-        decision = decided(self, X, group)  # first: it checks that the model is fitted
+        decision = decided(self, X, group, prices)  # first: it checks that the model is fitted
         return self.outputs()[decision]
 
-    def predict_forced(self, X: Any) -> NDArray[Any]:
+    def predict_forced(self, X: Any, *, prices: Any = None) -> NDArray[Any]:
         """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts."""
-        judgement = self.judge(X)  # first: it checks that the model is fitted
+        judgement = judged(self, X, prices=prices)  # first: it checks that the model is fitted
         refuse_unknown(np.isnan(judgement.distance))
         return self.classes_[judgement.forced]
 
-    def reject_mask(self, X: Any, *, group: Any = None) -> NDArray[np.bool_]:
+    def reject_mask(self, X: Any, *, group: Any = None, prices: Any = None) -> NDArray[np.bool_]:
         """Return which points are rejected, as an array of bool of shape (n_samples,)."""
-        return decided(self, X, group) < 0
+        return decided(self, X, group, prices) < 0
 
     def review(
         self,
         X: Any,
         *,
         group: Any = None,
+        prices: Any = None,
         why: int | None = None,
         background: Any = None,
         audit: float | None = None,
@@ -224,24 +229,25 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         from rejo.estimators.pipelines import review  # the same for any model
 
         about = {"why": why, "background": background, "audit": audit}
-        return review(self, X, group=group, **about, random_state=random_state)
+        return review(self, X, group=group, prices=prices, **about, random_state=random_state)
 
     def queue(
-        self, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
-    ) -> Any:
+        self, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None,
+        prices: Any = None,
+    ) -> Any:  # fmt: skip
         """Return the points most worth a review, best first; see :func:`rejo.queue`."""
         from rejo.estimators.pipelines import queue
 
-        return queue(self, X, capacity, fill=fill, group=group)
+        return queue(self, X, capacity, fill=fill, group=group, prices=prices)
 
-    def sureness(self, X: Any) -> Floats:
+    def sureness(self, X: Any, *, prices: Any = None) -> Floats:
         """Return how sure each decision (n_samples,) is, to rank the points; not a probability.
 
         Non-negative, lowest where :meth:`predict_forced` is most doubtful: halfway between two
         classes, or where the posterior is farthest below its threshold.  The curves of
         :mod:`rejo.metrics` take it.
         """
-        return self.judge(X).sureness
+        return judged(self, X, prices=prices).sureness
 
     @available_if(lambda self: len(getattr(self, "classes_", (0, 1))) == 2)
     def decision_function(self, X: Any) -> Floats:

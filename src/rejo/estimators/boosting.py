@@ -71,7 +71,6 @@ from rejo.estimators.posteriors import (
     boundary_posteriors,
     boundary_posteriors_to_onnx,
     judge_boundaries,
-    judge_posteriors,
     odds_offsets,
 )
 from rejo.estimators.priced import PricedClassifier
@@ -470,12 +469,12 @@ class RejoBoost(LearnsLosses, PricedClassifier):
             f += Walker(trees, self.n_features_in_, S).scores(X)
             yield self.posteriors_of(f)
 
-    def judge(self, X: Any) -> Judgement:
+    def judge(self, X: Any, *, prices: Any = None) -> Judgement:
         f = self._scores(X)
         if self.form_ != "posteriors":
             scores = self.boundaries_of(f)
             return judge_boundaries(scores, scores, self._odds_offsets, rejects=self._rejects)
-        found = judge_posteriors(self.posteriors_of(f), self.prices_, rejects=self._rejects)
+        found = self._judge_at(self.posteriors_of(f), X, prices)
         return found if self.decides_by_posteriors else found._replace(worth=None)
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
@@ -514,8 +513,9 @@ class RejoBoost(LearnsLosses, PricedClassifier):
     # ---- thresholds and prices ------------------------------------------------------------
 
     def at(
-        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
-    ) -> Self:
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None,
+        case_prices: Any = None,
+    ) -> Self:  # fmt: skip
         check_is_fitted(self)
         if self.form_ != "posteriors" and reject_cost is None:
             raise ValueError(
@@ -524,7 +524,7 @@ class RejoBoost(LearnsLosses, PricedClassifier):
             )
         if self._loss is not None:
             raise ValueError("the model was fitted for a loss_matrix, which has no reject cost.")
-        model = super().at(reject_cost, cost_of, prices=prices)
+        model = super().at(reject_cost, cost_of, prices=prices, case_prices=case_prices)
         model._set_thresholds()
         return model
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rejo._frames import naming_words
+from rejo._frames import column_names, naming_words
 from rejo._typing import Floats, Labels
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.reviews import Judgement, audited, judged, queue_frame, review_frame
@@ -26,6 +26,7 @@ def review(
     X: Any,
     *,
     group: Any = None,
+    prices: Any = None,
     why: int | None = None,
     background: Any = None,
     audit: float | None = None,
@@ -43,6 +44,9 @@ def review(
         Cases, as the model takes them.
     group : array-like of shape (n_samples,), default=None
         Group of each case, for a model that was fitted with groups to promise by.
+    prices : array of shape (n_samples, n_classes, n_classes + 1), frame or dict, default=None
+        Prices of each case, or the columns that the formulas of ``cost_of`` name; by default these
+        are read from ``X``, if it is a frame.
     why : int, default=None
         Name this many features, at most, that pull an ambiguous case to either side.
     background : array-like, default=None
@@ -59,7 +63,8 @@ def review(
 
         - ``decision``: as ``predict``;
         - ``reason``: why a case is rejected: "ambiguous", between ``lower`` and ``upper``;
-          "novel", unlike the training cases; or "policy", by a rule or for an audit;
+          "novel", unlike the training cases; "policy", by a rule or for an audit; or "no price",
+          if the amounts that its prices are made of are missing or cannot be;
         - ``forced``: as ``predict_forced``;
         - ``chance_wrong``: probability that ``forced`` is wrong, if there are posteriors;
         - ``lower``, ``upper``: the two classes on the sides of the nearest boundary; by
@@ -95,7 +100,8 @@ def review(
     3      bad    bad  <NA>
     """
     classifier, seen = _rejecting_step(model, X)
-    judgement = audited(judged(classifier, seen, group), audit, random_state)
+    found = judged(classifier, seen, group, _prices(classifier, X, prices))
+    judgement = audited(found, audit, random_state)
     frame = review_frame(classifier, X, judgement)
     if not why:
         return frame
@@ -105,13 +111,14 @@ def review(
 
 
 def queue(
-    model: Any, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
-) -> Any:
+    model: Any, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None,
+    prices: Any = None,
+) -> Any:  # fmt: skip
     """Return the cases most worth a review, best first, of any fitted model.
 
     Parameters
     ----------
-    model, X, group
+    model, X, group, prices
         As in :func:`review`.
     capacity : int or float, default=None
         How many cases can be reviewed: a number, or a fraction below 1.  By default all rejected
@@ -139,15 +146,16 @@ def queue(
     1    bad     2
     """
     classifier, seen = _rejecting_step(model, X)
-    return queue_frame(classifier, X, judged(classifier, seen, group), capacity, fill)
+    found = judged(classifier, seen, group, _prices(classifier, X, prices))
+    return queue_frame(classifier, X, found, capacity, fill)
 
 
-def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
+def judge(model: Any, X: Any, *, group: Any = None, prices: Any = None) -> Judgement:
     """Decide each case, by any fitted model, and say how clear each decision is.
 
     Parameters
     ----------
-    model, X, group
+    model, X, group, prices
         As in :func:`review`.
 
     Returns
@@ -167,7 +175,14 @@ def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
     (array([ 0, -1,  1]), array([0, 1, 1]))
     """
     classifier, seen = _rejecting_step(model, X)
-    return judged(classifier, seen, group)
+    return judged(classifier, seen, group, _prices(classifier, X, prices))
+
+
+def _prices(classifier: Any, X: Any, prices: Any) -> Any:
+    """The prices that were given, or a frame with their columns as it was before a pipeline."""
+    columns = getattr(classifier, "price_columns_", ())
+    known = columns if prices is None and columns else ()
+    return X if known and set(known) <= set(column_names(X)) else prices
 
 
 def final_classifier(model: Any) -> Any:

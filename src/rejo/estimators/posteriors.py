@@ -13,28 +13,50 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._state import declare, floats, maybe, optional
 from rejo._typing import Floats, Indices
-from rejo.decisions import decide
+from rejo.decisions import decide, expected_costs
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
 from rejo.estimators.classes import Targets, check_sample_weight, labels_like
-from rejo.estimators.reviews import Judgement, refuse_unknown
+from rejo.estimators.reviews import AMBIGUOUS, NO_PRICE, Judgement, refuse_unknown
+from rejo.prices import price_of
 
+BLOCK = 8192  # cases whose prices are computed at a time: those of 16 classes take 18 MB
 LARGEST_LOGIT = 700.0  # exp of it is finite
 
 
-def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judgement:
-    """Judge ``n`` points by their posteriors (n, K) and the prices (K, K + 1).
+def judge_posteriors(p: Floats, prices: Any, *, rejects: bool = True) -> Judgement:
+    """Judge ``n`` points by their posteriors (n, K) and the prices (K, K + 1) or (n, K, K + 1).
 
     The decision has the lowest expected cost.  ``worth`` is what a review is expected to save,
     ``distance`` its size, and ``sureness`` falls as ``worth`` rises.  Without rejection, every
     point gets the cheapest class, and ``distance`` is how much more the second cheapest costs.
+
+    Prices by case are taken in blocks, and a point without a price is rejected.
     """
     if not rejects:
         refuse_unknown(np.isnan(p))
+    if prices.ndim == 2:
+        return _judge_block(p, prices, rejects)
+    parts, most = [], 0.0
+    for start in range(0, max(len(p), 1), BLOCK):
+        L = prices[start : start + BLOCK]
+        most = max(most, _most_worth(L))
+        parts.append(_judge_block(p[start : start + BLOCK], L, rejects))
+    found = Judgement(
+        *(None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True))
+    )
+    none = np.isnan(found.worth) & ~np.isnan(found.chance)
+    return found._replace(
+        distance=np.where(none, 0.0, found.distance),
+        sureness=np.where(none, 0.0, np.maximum(most - found.worth, 0.0)),
+        kind=np.where(none, np.int8(NO_PRICE), np.int8(AMBIGUOUS)) if none.any() else None,
+    )
+
+
+def _judge_block(p: Floats, prices: Floats, rejects: bool) -> Judgement:
     found = decide(p, prices)
-    most = prices[:, :-1].max() - min(prices[:, -1].min(), 0.0)  # that a review can be worth
     distance = np.abs(found.worth)
     if not rejects:
-        best, second = np.partition((p @ prices)[:, :-1], 1, axis=1)[:, :2].T
+        best, second = np.partition(expected_costs(p, prices)[:, :-1], 1, axis=1)[:, :2].T
         distance = second - best
     return Judgement(
         decision=found.decision if rejects else found.forced,
@@ -42,9 +64,17 @@ def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judg
         lower=found.lower,
         upper=found.upper,
         distance=distance,
-        sureness=np.maximum(most - found.worth, 0.0),
+        sureness=np.maximum(_most_worth(prices) - found.worth, 0.0),
         worth=found.worth,
         chance=chance_wrong(p, found.forced),
+    )
+
+
+def _most_worth(prices: Floats) -> float:
+    """What a review can be worth at most; 0 if there are no prices."""
+    errors, reviews = prices[..., :-1], prices[..., -1]
+    return float(np.fmax.reduce(errors, axis=None, initial=0.0)) - min(
+        float(np.fmin.reduce(reviews, axis=None, initial=0.0)), 0.0
     )
 
 
@@ -55,19 +85,24 @@ def chance_wrong(p: Floats, forced: Indices) -> Floats:
 
 
 def mean_price(
-    prices: Floats, classes: Any, decision: Indices, y: Any, sample_weight: Any = None
+    prices: Any, classes: Any, decision: Indices, y: Any, sample_weight: Any = None
 ) -> float:
     """Mean price of decisions (n,), as indices, and reviews, -1, of cases with the labels ``y``.
 
-    A class that is not among ``classes`` (K,) costs as much as the worst of them.
+    A class that is not among ``classes`` (K,) costs as much as the worst of them, and a case
+    without a price as much as the others.
     """
     check_consistent_length(decision, y)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, len(decision))
     place = {label: k for k, label in enumerate(classes.tolist())}
     true = [place.get(label, len(place)) for label in labels_like(y, classes).tolist()]
-    prices = np.vstack([prices, prices.max(axis=0)])  # (K + 1, K + 1)
-    return float(np.average(prices[true, decision], weights=sample_weight))
+    prices = prices[:]
+    prices = np.concatenate([prices, prices.max(axis=-2, keepdims=True)], axis=-2)
+    paid = price_of(prices, np.array(true), decision)
+    known = ~np.isnan(paid)
+    weight = None if sample_weight is None else sample_weight[known]
+    return float(np.average(paid[known], weights=weight))
 
 
 def _has_posteriors(model: PosteriorsMixin) -> bool:

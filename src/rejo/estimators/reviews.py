@@ -12,9 +12,10 @@ from rejo._frames import frame_like, take_rows
 from rejo._typing import Floats, Indices
 
 # Why a case goes to review: it is between classes; it is unlike the training cases; or a rule says
-# so, whatever the model makes of it, as for a group without a promise.
-REASONS = ("ambiguous", "novel", "policy")
-AMBIGUOUS, NOVEL, POLICY = range(3)
+# so, whatever the model makes of it, as for a group without a promise; or the amounts that its
+# prices are made of are missing or cannot be.
+REASONS = ("ambiguous", "novel", "policy", "no price")
+AMBIGUOUS, NOVEL, POLICY, NO_PRICE = range(4)
 
 
 class Judgement(NamedTuple):
@@ -35,21 +36,25 @@ class Judgement(NamedTuple):
     # REASONS; None: all ambiguous
 
 
-def judged(model: Any, X: Any, group: Any = None) -> Judgement:
-    """Judge points that may belong to groups, if the model knows any."""
-    if group is None:
-        return model.judge(X)
-    if "group" not in signature(model.judge).parameters:
-        raise TypeError(
-            f"{type(model).__name__} knows no groups: leave group out, or fit a "
-            "RejectClassifierCV with group."
-        )
-    return model.judge(X, group=group)
+def judged(model: Any, X: Any, group: Any = None, prices: Any = None) -> Judgement:
+    """Judge points that may belong to groups and have prices, if the model knows any."""
+    given = {"group": group, "prices": prices}
+    given = {name: values for name, values in given.items() if values is not None}
+    for name in given:
+        if name not in signature(model.judge).parameters:
+            knows, other = {
+                "group": ("knows no groups", "fit a RejectClassifierCV with group"),
+                "prices": ("decides without prices", "take one that decides by posteriors"),
+            }[name]
+            raise TypeError(f"{type(model).__name__} {knows}: leave {name} out, or {other}.")
+    return model.judge(X, **given)
 
 
-def decided(model: Any, X: Any, group: Any = None) -> Indices:
+def decided(model: Any, X: Any, group: Any = None, prices: Any = None) -> Indices:
     """Decide the same points (n,), which may take less."""
-    return model._decide(X) if group is None else judged(model, X, group).decision
+    if group is None and prices is None:
+        return model._decide(X)
+    return judged(model, X, group, prices).decision
 
 
 class UnknownScoreError(ValueError):

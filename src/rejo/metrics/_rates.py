@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from rejo._errors import number
 from rejo.metrics._labels import Weights, agree, described, labels, outcomes, shares
 from rejo.metrics._tally import Tally, tally
-from rejo.prices import case_costs
+from rejo.prices import CasePrices, case_costs, price_of
 
 
 @described
@@ -111,7 +111,8 @@ def expected_cost(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    cost_of: Any,
+    cost_of: Any = None,
+    prices: Any = None,
     reject_label: Any = None,
     classes: ArrayLike | None = None,
     sample_weight: Weights = None,
@@ -124,6 +125,8 @@ def expected_cost(
     cost_of : dict, str, path, DataFrame or array-like
         Prices in any form of :func:`rejo.prices.price_matrix`; a review by someone who is right
         with probability ``accuracy`` costs ``review + (1 - accuracy) * error``.
+    prices : array of shape (n_samples, n_classes, n_classes + 1), frame or dict, default=None
+        Prices of each case, or the columns that the formulas of ``cost_of`` name.
     %reject_label
     classes : array-like of shape (n_classes,), default=None
         All classes, lowest first, such as ``model.classes_``: needed if ``y_true`` may lack one, if
@@ -144,12 +147,19 @@ def expected_cost(
     1030.0
     >>> expected_cost(y_true, y_pred, cost_of="ill>well=4000,well>ill=200,review=100")
     1025.0
+    >>> stays = {"days": [2, 3, 1, 8]}
+    >>> expected_cost(y_true, y_pred, cost_of="error=1000*days,review=100", prices=stays)
+    775.0
     """
     found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
     cases = found.coded(classes)
     ordered = classes is not None or not any(isinstance(k, (str, bytes)) for k in cases[0])
-    cost = case_costs(cost_of, *cases, ordered=ordered)
+    by = CasePrices.of(cost_of, prices, ordered=ordered)
+    if by is None:
+        cost = case_costs(cost_of, *cases, ordered=ordered)
+    else:
+        cost = price_of(by.learned(cases[0], None, prices, len(weight)), *cases[1:])
     return float(np.average(cost, weights=weight))
 
 

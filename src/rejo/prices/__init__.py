@@ -6,6 +6,14 @@ one of ``, ; : = >`` is written in double quotes.
 
 # ruff: noqa: F401 (names for other rooms)
 
+from rejo.prices._cases import (
+    CasePrices,
+    is_array,
+    loss_rows,
+    mean_prices,
+    price_columns,
+    price_of,
+)
 from rejo.prices._entries import read_prices, renamed_classes
 from rejo.prices._formulas import HIGHEST
 from rejo.prices._matrix import case_costs, price_matrix, reject_cost_of
@@ -18,5 +26,6 @@ from rejo.prices._reviews import (
 __all__ = [
     "describe_prices",
     "highest_review_price",
+    "price_columns",
     "price_matrix",
 ]

@@ -262,7 +262,7 @@ def class_text(label: Any) -> str:
 
 
 def quoted(name: str) -> str:
-    if re.search('[",;:=>]', name) or name != name.strip():
+    if re.search('[",;:=>()]', name) or name != name.strip():
         return '"' + name.replace('"', '""') + '"'
     return name
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from rejo._errors import close_words
+from rejo._frames import as_numbers, column_names
 from rejo._typing import Floats, Indices, Mask
 from rejo.prices._entries import (
     EXAMPLE,
@@ -115,7 +116,9 @@ def case_costs(
 
 
 def reject_cost_of(prices: Floats) -> float | None:
-    """Return the price of a review where an error costs 1; ``None`` if prices differ by class."""
+    """Return the price of a review where an error costs 1; ``None`` if prices differ."""
+    if prices.ndim == 3:
+        return None
     K = len(prices)
     error, review = prices[0, 1], prices[0, -1]
     alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
@@ -184,15 +187,18 @@ def numbers_of(formulas: Iterable[Formula], columns: Any) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     for formula in formulas:
         for name in formula.columns:
-            if columns is None or name not in columns:
-                known = [] if columns is None else [str(c) for c in columns]
-                close = close_words(name, known, n=1)
+            known = column_names(columns)
+            if name not in known:
+                close = close_words(name, list(map(str, known)), n=1)
                 fail(
                     f"{formula.text!r:.60}: {name!r:.40} is not a number or a column of the cases",
-                    f"Did you mean {close[0]!r}?" if close else f"Give prices {EXAMPLE}.",
+                    f"Did you mean {close[0]!r}?"
+                    if close
+                    else "Give X as a frame that has it, or "
+                    f"pass it, such as prices={{{name!r:.40}: [...]}}.",
                 )
             try:
-                found[name] = np.asarray(columns[name], dtype=np.float64)
+                found[name] = as_numbers(columns[name])
             except (TypeError, ValueError):
                 fail(
                     f"{formula.text!r:.60}: the column {name!r:.40} does not hold numbers alone",

@@ -40,7 +40,6 @@ from rejo.selection.folds import (
     Fold,
     candidate,
     fit_path,
-    loss_rows,
     shuffled_folds,
 )
 from rejo.selection.limits import LIMITS, GroupPolicy, Limit, check_prices, check_targets

@@ -17,6 +17,7 @@ from rejo._state import check_fields, maybe, number, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines import CutRanking, with_last
 from rejo.metrics import cases_needed, wilson_limits
+from rejo.prices import CasePrices
 from rejo.selection.expected import mean_cost
 from rejo.selection.folds import last_step
 from rejo.selection.limits import Limit, count_limit, decided_sums
@@ -141,7 +142,7 @@ def choose(
     chosen = _nearest(own, limits, cuts, at)
     cut = float(cuts[chosen])
     if prices is not None and not limits:
-        review = np.average(prices[own.y, -1], weights=own.weight)
+        review = np.average(own.paid(prices, -1), weights=own.weight)
         if mean_cost(own.at(cut), prices, size).estimate >= review:
             cut = own.ends[1]  # review every case
     margin, smooth = None, False
@@ -297,10 +298,18 @@ def too_small(
     )
 
 
-def model_at(model: Any, cases: OutOfFold) -> Any:
-    """Return a copy of a fitted model that decides at the cut of these cases."""
+def model_at(
+    model: Any, cases: OutOfFold, means: Floats | None = None, by: CasePrices | None = None
+) -> Any:
+    """Return a copy of a fitted model that decides at the cut of these cases.
+
+    If prices depend on the case, ``by`` says how, and ``means`` (K, K + 1) are theirs.
+    """
     last, cut = last_step(model), cases.cut
     last = last.estimator_ if isinstance(last, CutRanking) else last
+    if cases.prices is not None and by is not None and means is not None:
+        about = {"prices": with_cut(means, cut), "case_prices": by._replace(cut=cut)}
+        return with_last(model, last.at(**about))
     if cases.prices is not None:
         return with_last(model, last.at(prices=with_cut(cases.prices, cut)))
     if last.reject_cost_ not in (None, cases.trained_for):  # one fitted for several reject costs

@@ -15,6 +15,7 @@ from rejo._state import check_fields, count, number, require, storable
 from rejo._typing import Floats
 from rejo.baselines import learn_temperature, tempered
 from rejo.metrics import Interval, intervals_html, tally
+from rejo.prices import mean_prices
 from rejo.selection.out_of_fold import OutOfFold
 
 # Of error_numbers, measured on six simulated lenders (2 to 30 % defaults, errors of 10 and 125
@@ -226,7 +227,7 @@ def outcome_shares(cases: OutOfFold, n_classes: int, size: float | None = None) 
 
 def mean_costs(cases: OutOfFold, prices: Floats, size: float | None = None) -> MeanCosts:
     """What a case costs at the cut of these cases, if all are reviewed, and if all are decided."""
-    review = float(np.average(prices[cases.y, -1], weights=cases.weight))
+    review = float(np.average(cases.paid(prices, -1), weights=cases.weight))
     everything = mean_cost(cases.all_decided(), prices, size)
     return MeanCosts(mean_cost(cases, prices, size), review, everything)
 
@@ -237,24 +238,51 @@ def mean_cost(
     """Estimate what a case costs on average, where an error that was not seen counts too.
 
     The limits of all kinds of errors, and of what reviews cost, are combined by their squares
-    (MOVER; Zou and Donner 2008).
+    (MOVER; Zou and Donner 2008).  With prices by case, errors of a kind cost what likely ones cost
+    on average, and their limits are further apart by the spread of these prices.
     """
-    size = _size(cases, size)
-    errors = error_numbers(cases, len(prices), size, confidence)
+    size, means = _size(cases, size), mean_prices(prices)
+    errors = error_numbers(cases, len(means), size, confidence)
     w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
     right = (decision < 0) | (decision == cases.y)
-    paid = np.where(right, prices[cases.y, decision], 0.0)
+    paid = np.where(right, cases.paid(prices, decision), 0.0)
     mean = float(w @ paid)
-    one = np.abs(prices[:, -1]).max() / size  # one case more, or less, that is reviewed
+    one = np.abs(means[:, -1]).max() / size  # one case more, or less, that is reviewed
     spread = (1 + _refit(cases)) * (w @ (paid - mean) ** 2 / size + one**2)
     spread *= norm.ppf(0.5 + confidence / 2) ** 2
-    price = prices[:, :-1] / size
+    price, wide = (part / size for part in _error_prices(cases, prices, size))
     mean += float((price * errors.estimate).sum())
     below, above = (
-        float(np.sqrt(spread + ((price * (end - errors.estimate)) ** 2).sum()))
+        float(np.sqrt(spread + ((wide * (end - errors.estimate)) ** 2).sum()))
         for end in (errors.low, errors.high)
     )
     return Interval(mean, max(mean - below, float(prices.min())), mean + above)
+
+
+def _error_prices(cases: OutOfFold, prices: Floats, size: float) -> tuple[Floats, Floats]:
+    """Mean price of each kind of error (K, K) at the cut, and the root of their mean square.
+
+    As their numbers, money has a prior, what posteriors expect: it counts like the expected errors
+    where those counted are few, and less and less where they are many.
+    """
+    if prices.ndim == 2:
+        return prices[:, :-1], prices[:, :-1]
+    w, K = size * _weights(cases), prices.shape[1]
+    q = likely_classes(cases, size)
+    k, L = np.arange(K), prices if cases.rows is None else prices[cases.rows]
+    found = np.zeros((2, K, K))
+    for d in range(K):
+        mine = cases.decision == d
+        errors, own = w[mine, None] * q[mine], L[mine, :, d]  # (m, K)
+        seen = w[mine, None] * (cases.y[mine, None] == k)
+        prior = STRENGTH / (errors.sum(axis=0) + 1)  # weight of what is expected
+        errors = prior * errors + seen
+        total = errors.sum(axis=0)
+        for i, power in enumerate((own, own**2)):
+            means = L[:, :, d] ** (i + 1)
+            known = (errors * power).sum(axis=0) / np.maximum(total, 1e-300)
+            found[i, :, d] = np.where(total > 0, known, np.average(means, axis=0, weights=w))
+    return found[0], np.sqrt(found[1])
 
 
 def expect_cost(
@@ -262,7 +290,8 @@ def expect_cost(
 ) -> Interval[float]:
     """Predict the mean cost in a batch, given that in the long run; chance in the batch is added.
 
-    ``shares`` (K, K + 1) are those of all outcomes; errors of each kind come one by one.
+    ``shares`` (K, K + 1) are those of all outcomes; errors of each kind come one by one.  Of prices
+    by case, ``prices`` are the means.
     """
     K, tails = len(prices), np.array([1 - confidence, 1 + confidence]) / 2
     errors = np.append(1.0 - np.eye(K), np.zeros((K, 1)), axis=1)

@@ -19,6 +19,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import has_fit_parameter
 
 from rejo._docs import shared_parameters
 from rejo._frames import naming_words
@@ -35,7 +36,8 @@ from rejo.estimators import (
     label_column,
     routed_weights,
 )
-from rejo.prices import reject_cost_of
+from rejo.prices import loss_rows, reject_cost_of
+from rejo.replication import loss_from_costs, replica_costs
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
 SHARE, MOST_SHARE = 0.3, 0.5  # of the cases that are held out, at least and at most
@@ -208,18 +210,27 @@ def price_parameters(
     return None
 
 
-def loss_rows(prices: Floats, y: Indices | None = None) -> Floats:
-    """Loss of each output of two classes, the review between them, from prices (2, 3).
+def case_loss(estimator: Any, prices: Floats, y: Indices) -> Floats | None:
+    """Loss (n, Q + 1) of cases by their prices (n, K, K + 1), for ``fit`` of a learner.
 
-    With the classes ``y`` (n,) of cases and their prices (n, 2, 3), it is that of each case (n, 3),
-    which learners by data replication take as ``loss``.  They cannot express that a review costs
-    more than an error, as it may for small amounts: it then counts as much.
+    ``None`` if it cannot be trained so.  Two classes may have any prices.  With more, each case has
+    one price of an error and one of a review, and its row is that of a ``reject_cost``, their ratio
+    but at most 0.5, times the price of the error.
     """
-    if y is None:
-        return prices[:, [0, 2, 1]]
-    found = prices[np.arange(len(y)), y][:, [0, 2, 1]]
-    found[:, 1] = np.minimum(found[:, 1], found.max(axis=1, initial=0.0, where=[True, False, True]))
-    return found
+    K = prices.shape[1]
+    if not has_fit_parameter(last_step(estimator), "loss"):
+        return None
+    if K == 2:
+        return loss_rows(prices, y)
+    error, review = prices[:, 0, 1], prices[:, 0, -1]
+    uniform = error[:, None, None] * (1.0 - np.eye(K))
+    alike = np.array_equal(prices[..., :-1], uniform)
+    if not alike or (prices[..., -1] != review[:, None]).any():
+        return None
+    s = last_step(estimator).get_params().get("s")
+    half, quarter = (loss_from_costs(replica_costs(K, w, s))[y] for w in (0.5, 0.25))
+    review = np.minimum(review, error / 2)[:, None]
+    return error[:, None] * (2 * quarter - half) + review * 4 * (half - quarter)  # linear in w
 
 
 def _has_region(prices: Floats) -> bool:
@@ -287,11 +298,13 @@ class Fold(NamedTuple):
     y_train: Any
     weight: Floats | None  # of the training part
     X_test: Any
+    loss: Floats | None = None  # of each case of the training part, if they differ
 
 
 def make_fold(
-    estimator: Any, X: Any, y: Any, sample_weight: Floats | None, train: Indices, test: Indices
-) -> Fold:
+    estimator: Any, X: Any, y: Any, sample_weight: Floats | None, train: Indices, test: Indices,
+    loss: Floats | None = None,
+) -> Fold:  # fmt: skip
     """Split; fit the steps before the last on the training part and transform both parts."""
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
@@ -302,7 +315,7 @@ def make_fold(
         with naming_words(X):
             X_train = steps.fit_transform(X_train, y_train, **routed)
             X_test = steps.transform(X_test)
-    return Fold(X_train, y_train, weight, X_test)
+    return Fold(X_train, y_train, weight, X_test, None if loss is None else loss[train])
 
 
 def last_step(estimator: Any) -> Any:
@@ -342,7 +355,7 @@ def fit_path(estimator: Any, costs: Sequence[float] | None, fold: Fold) -> Itera
     X, y, weight = fold.X_train, fold.y_train, fold.weight
     last = last_step(estimator)
     if costs is None:
-        yield fit_weighted(candidate(last), X, y, weight)
+        yield fit_weighted(candidate(last), X, y, weight, fold.loss)
     elif hasattr(last, "fit_path"):
         check_rejects(estimator)
         yield from last.fit_path(X, y, reject_costs=list(costs), sample_weight=weight)

@@ -16,7 +16,7 @@ from rejo._typing import Floats, Indices
 from rejo.decisions import uniform_prices
 from rejo.estimators import POLICY, Judgement
 from rejo.prices import price_matrix, reject_cost_of
-from rejo.selection.folds import highest_reject_cost, is_missing, price_parameters
+from rejo.selection.folds import case_loss, highest_reject_cost, is_missing, price_parameters
 from rejo.selection.out_of_fold import OutOfFold
 
 LIMITS = {  # any of them may be asked for together; of whom each is
@@ -79,8 +79,11 @@ def name_limits(limits: Sequence[Limit]) -> Text:
 # ---- from parameters ----------------------------------------------------------------------
 
 
-def check_targets(params: Mapping[str, Any]) -> list[str]:
-    """Check what can be checked before the classes are known; return what was given."""
+def check_targets(params: Mapping[str, Any], *, priced: bool = False) -> list[str]:
+    """Check what can be checked before the classes are known; return what was given.
+
+    Prices of each case may be given to ``fit`` instead of ``cost_of``.
+    """
     params = {"reject_cost": "auto", **params}
     if params.get("confidence") is not None:
         check_share("confidence", params["confidence"], example=0.95)
@@ -98,7 +101,7 @@ def check_targets(params: Mapping[str, Any]) -> list[str]:
             f"costs; got {cost!r}. For amounts of money use cost_of."
         )
     given = [name for name in TARGETS if params.get(name) is not None]
-    if not given or ("reject_cost" in given and len(given) > 1):
+    if not (given or priced) or ("reject_cost" in given and len(given) + priced > 1):
         found = "none was given" if not given else f"{' and '.join(given)} were given"
         raise ValueError(
             f"give reject_cost or cost_of, or limits such as review_budget or max_error; {found}. "
@@ -109,7 +112,7 @@ def check_targets(params: Mapping[str, Any]) -> list[str]:
         if name == "review_budget":
             _budget(params[name], params.get("per"))
         elif name == "max_cost":
-            _cost(params)
+            _cost(params, priced)
         elif name in LIMITS:
             value = params[name]
             several = isinstance(value, Mapping) and LIMITS[name]
@@ -130,7 +133,7 @@ def read_limits(
         if value is None:
             continue
         if parameter == "max_cost":
-            found.append(Limit(parameter, "mean_cost", _cost(params)))
+            found.append(Limit(parameter, "mean_cost", float(value)))
             continue
         budget = parameter.startswith("review_budget")
         rate = "rejection_rate" if budget else errors
@@ -224,7 +227,7 @@ def _budget(budget: Any, per: int | None) -> float:
     )
 
 
-def _cost(params: Mapping[str, Any]) -> float:
+def _cost(params: Mapping[str, Any], priced: bool) -> None:
     value = params["max_cost"]
     try:
         fine = _is_number(value) and 0 < float(value) < 1e100
@@ -235,12 +238,11 @@ def _cost(params: Mapping[str, Any]) -> float:
             f"max_cost={value!r} must be a positive amount in the unit of the prices",
             parameter="max_cost",
         )
-    if params.get("cost_of") is None:
+    if params.get("cost_of") is None and not priced:
         raise RejoError(
             f"max_cost={value!r} needs prices", parameter="max_cost",
             remedy='Give cost_of, such as {"error": 5000, "review": 40}.',
         )  # fmt: skip
-    return float(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -249,15 +251,26 @@ def _is_number(value: Any) -> bool:
 
 def check_prices(
     params: Mapping[str, Any], classes: Any, *, ordered: bool, posteriors: bool,
-    estimator: Any = None,
+    estimator: Any = None, by_case: Floats | None = None, y: Indices | None = None,
 ) -> Floats | None:  # fmt: skip
-    """Prices (K, K + 1) that the parameters give, if any.
+    """Prices (K, K + 1) that the parameters give, if any, or those given ``by_case``.
 
     Without posteriors, there are two of them, or such that an ``estimator`` can be trained for.
     """
     K = len(classes)
     highest = highest_reject_cost(K, posteriors)
-    if params.get("cost_of") is None:
+    if by_case is not None and by_case.ndim == 3:
+        if posteriors or case_loss(estimator, by_case, y) is not None:
+            return by_case
+        raise RejoError(
+            Text(Setting("cost_of"), ": the estimator cannot be trained for such prices of cases"),
+            parameter="cost_of",
+            remedy="Learners by data replication such as RejoSVC, alone or at the end of a "
+            "pipeline, take any prices of two classes, and of more if each case has one price of "
+            "an error and one of a review. ThresholdRejectClassifier, around a classifier with "
+            "posteriors, takes any prices.",
+        )
+    if by_case is None and params.get("cost_of") is None:
         cost = params.get("reject_cost", "auto")
         if isinstance(cost, str):  # "auto"
             return None
@@ -270,7 +283,9 @@ def check_prices(
                 remedy=f"Above {highest:.3g} this classifier rejects nothing.",
             )
         return uniform_prices(K, cost)
-    prices = price_matrix(params["cost_of"], classes.tolist(), ordered=ordered)
+    prices = by_case
+    if prices is None:
+        prices = price_matrix(params["cost_of"], classes.tolist(), ordered=ordered)
     cost = reject_cost_of(prices)
     if posteriors or (cost is not None and cost <= highest):
         return prices
@@ -388,8 +403,8 @@ def count_limit(
     every = np.full(len(cuts), float(weight[of].sum()))
     if limit.rate == "mean_cost":
         assert prices is not None
-        review = prices[cases.y, -1]
-        (more,) = decided_sums(cases, of, cuts, [prices[cases.y, cases.forced] - review])
+        review = cases.paid(prices, -1)
+        (more,) = decided_sums(cases, of, cuts, [cases.paid(prices, cases.forced) - review])
         return Counts(float((weight * review)[of].sum()) + more, every)
     decided, bad = decided_sums(cases, of, cuts, [np.ones(len(of)), wrong])
     if limit.rate == "rejection_rate":

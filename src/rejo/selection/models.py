@@ -38,7 +38,7 @@ from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
 from rejo.decisions import uniform_prices
 from rejo.estimators import encode_classes
 from rejo.metrics import Interval
-from rejo.prices import reject_cost_of
+from rejo.prices import price_of, reject_cost_of
 from rejo.selection.expected import independent_cases, mean_cost
 from rejo.selection.folds import (
     Fold,
@@ -128,7 +128,8 @@ class Choice:
     @property
     def baselines(self) -> dict[str, float]:
         """Mean cost of a case if all are reviewed and, with posteriors, if all are decided."""
-        found = {"reviewing every case": float(np.mean([L[self.y, -1] for L in self.prices]))}
+        every = [price_of(L, self.y, np.array(-1)).mean() for L in self.prices]
+        found = {"reviewing every case": float(np.mean(every))}
         if (cases := self.chosen.cases) is not None:
             decided = [mean_cost(cases.at_prices(L).all_decided(), L) for L in self.prices]
             found["deciding every case"] = float(np.mean([cost.estimate for cost in decided]))

@@ -35,7 +35,14 @@ from rejo.estimators import (
 )
 from rejo.explain import typical_of
 from rejo.metrics import tally
-from rejo.prices import describe_prices, reject_cost_of
+from rejo.prices import (
+    CasePrices,
+    describe_prices,
+    is_array,
+    mean_prices,
+    price_columns,
+    reject_cost_of,
+)
 from rejo.selection import folds
 from rejo.selection.choose import Chosen, choose, closest, is_tied, model_at, settle_ties, too_small
 from rejo.selection.cross_validation import curve_of
@@ -87,7 +94,7 @@ class Task(NamedTuple):
     classes: NDArray[Any]  # (K,)
     k: Indices  # (n,) y as indices
     limits: list[Limit]
-    prices: Floats | None  # (K, K + 1) if they are known
+    prices: Floats | None  # (K, K + 1) if they are known; by case, first of those to learn from
     train: Indices  # rows to learn from
     held: Indices | None = None  # rows that prove a promise
     rests_on: str = "random"  # how these were chosen
@@ -96,6 +103,15 @@ class Task(NamedTuple):
     group: Indices | None = None  # (n,) to promise by
     names: list[str] | None = None  # of the groups to promise by
     small: tuple[int, ...] = ()  # groups with too few cases, which go to review
+    case_prices: CasePrices | None = None  # how prices depend on the case
+    table: Any = None  # (n,) columns that prices were made of, or the array of them
+
+    @property
+    def mean_prices(self) -> Floats | None:
+        """Mean prices (K, K + 1) of the cases to learn from."""
+        if self.prices is None or self.prices.ndim == 2:
+            return self.prices
+        return mean_prices(self.prices[: len(self.train)], self.weight)
 
     @property
     def size(self) -> float:
@@ -355,6 +371,7 @@ class RejectClassifierCV(OperatingPoint):
         *,
         group: Any = None,
         time: Any = None,
+        prices: Any = None,
     ) -> Self:
         """Find the operating point and fit the model.
 
@@ -369,21 +386,29 @@ class RejectClassifierCV(OperatingPoint):
             Something else: a value for each case, such as a region, to promise by.
         time : array-like of shape (n_samples,), default=None
             When each case arose; with a ``confidence``, the latest cases are held out.
+        prices : array of shape (n_samples, n_classes, n_classes + 1), frame or dict, default=None
+            Prices of each case, or the columns that the formulas of ``cost_of`` name; by default
+            these are read from ``X``, if it is a frame.
         """
-        self._check()
-        for name, values in {"group": group, "time": time}.items():
+        self._check(priced=is_array(prices))
+        for name, values in {"group": group, "time": time, "prices": prices}.items():
             folds.check_aligned(X, name, values)
         X, y, groups, weight = folds.check_cases(X, y, groups, sample_weight, type(self).__name__)
-        task = self._task(X, y, weight, groups, group, time)
+        task = self._task(X, y, weight, groups, group, time, prices)
         learner = self._judge_out_of_fold(task)
-        model = fit_weighted(clone(learner.estimator), *task.part(self), task.weight)
+        model = fit_weighted(
+            clone(learner.estimator), *task.part(self), task.weight,
+            self._case_loss(learner.estimator, task),
+        )  # fmt: skip
         learner, held_out = self._judge_by(model, learner, task)
         point = self._choose(model, task, learner, held_out)
         self._expect(task, *point)
         self.typical_ = typical_of(self.best_estimator_, X)
         return self
 
-    def _task(self, X: Any, y: Any, weight: Any, groups: Any, group: Any, time: Any) -> Task:
+    def _task(
+        self, X: Any, y: Any, weight: Any, groups: Any, group: Any, time: Any, given: Any
+    ) -> Task:
         """Read what is asked for, and settle which cases are held out."""
         n = len(y)
         classes, k = folds.known_classes(self if self._by_name else self._model, y)
@@ -392,7 +417,9 @@ class RejectClassifierCV(OperatingPoint):
             raise ValueError(f"y has {found}: at least two classes are needed.")
         names, member = (None, None) if group is None else group_names(group, n)
         ordered = self._has_order(classes, y)
-        limits, prices = self._asked(classes, ordered, names=names, estimator=self._model)
+        by, table, L = self._by_case(classes, ordered, X, given, n)
+        about = {"names": names, "estimator": self._model}
+        limits, prices = self._asked(classes, ordered, by_case=L, y=k, **about)
         order = folds.order_in_time(time, n)
         train, held = np.arange(n), None
         if self.confidence is not None:
@@ -418,19 +445,35 @@ class RejectClassifierCV(OperatingPoint):
         if groups is not None:
             rests_on = "one_each" if order is None else "latest_one_each"
             together = np.unique(np.asarray(groups), return_inverse=True)[1]
+        if held is not None and prices is not None and prices.ndim == 3:
+            prices = prices[np.concatenate([train, held])]
         task = Task(
-            X, y, classes, k, limits, prices, train, held, rests_on, weight, together, member, names
-        )
+            X, y, classes, k, limits, prices, train, held, rests_on, weight, together, member,
+            names, case_prices=by, table=table,
+        )  # fmt: skip
         return task._replace(small=self._small_groups(task))
+
+    def _by_case(
+        self, classes: NDArray[Any], ordered: bool, X: Any, prices: Any, n: int
+    ) -> tuple[CasePrices | None, Any, Floats | None]:
+        """How prices depend on the case, what they were made of, and these, if they do."""
+        by = CasePrices.of(self.cost_of, prices, ordered=ordered)
+        if by is None:
+            return None, None, None
+        L = by.learned(classes.tolist(), X, prices, n)
+        table = X if prices is None else prices
+        if not is_array(table):
+            table = {name: table[name] for name in by.columns}
+        return by, table, L
 
     def _asked(
         self, classes: NDArray[Any], ordered: bool, posteriors: bool | None = None,
-        names: list[str] | None = None, estimator: Any = None,
+        names: list[str] | None = None, **about: Any,
     ) -> tuple[list[Limit], Floats | None]:  # fmt: skip
-        """Limits, and prices (K, K + 1) if there are any."""
+        """Limits, and prices if there are any."""
         posteriors = self._by_posteriors if posteriors is None else posteriors
         params, how = self.get_params(deep=False), {"ordered": ordered, "posteriors": posteriors}
-        prices = check_prices(params, classes, **how, estimator=estimator)
+        prices = check_prices(params, classes, **how, **about)
         return read_limits(params, classes, names), prices
 
     def _small_groups(self, task: Task) -> tuple[int, ...]:
@@ -459,17 +502,19 @@ class RejectClassifierCV(OperatingPoint):
                 folds.split_shuffled(self.cv, X, y, groups, self.random_state)  # as the others were
                 if self._by_name else folds.split_cases(self.cv, X, y, groups)
             )  # fmt: skip
-            paid = None
+            paid, loss = None, self._case_loss(estimator, task)
             if not by_posteriors(estimator):
                 paid = task.prices
-                if paid is None or reject_cost_of(paid) is not None:
+                if loss is not None:
+                    pass  # it is trained for what each case costs
+                elif paid is None or reject_cost_of(paid) is not None:
                     costs = self._costs(task.limits, paid)
                 else:  # prices of two classes, for which it is trained as they are
                     own = folds.price_parameters(estimator, paid, task.classes)
                     estimator = folds.candidate(estimator, own or {})
             found = judge_folds(
                 estimator, X, y, splits, grid=grid, costs=costs, sample_weight=task.weight,
-                n_jobs=self.n_jobs,
+                loss=loss, n_jobs=self.n_jobs,
             )  # fmt: skip
             K = len(task.classes)
             best = best_points(found, [uniform_prices(K, w) for w in costs] if costs else [paid])
@@ -483,6 +528,13 @@ class RejectClassifierCV(OperatingPoint):
         if points[at].p is None and costs is not None:
             estimator.set_params(**{folds.check_rejects(estimator): points[at].trained_for})
         return Learner(estimator, points, at, params).ranked(task.ranking_prices)
+
+    def _case_loss(self, estimator: Any, task: Task) -> Floats | None:
+        """What each case to learn from costs (n, Q + 1), if that is what it is trained for."""
+        if task.prices is None or task.prices.ndim == 2 or by_posteriors(estimator):
+            return None
+        k = task.take(task.k)
+        return folds.case_loss(estimator, task.prices[: len(k)], k)
 
     def costs_to_try(self, classes: NDArray[Any], *, ordered: bool) -> list[float]:
         """Reject costs that a learner by boundaries is tried at: one if prices are the target."""
@@ -500,8 +552,8 @@ class RejectClassifierCV(OperatingPoint):
             return None
         K, prices = len(task.classes), task.ranking_prices
         costs = folds.check_reject_costs(self.reject_costs, folds.highest_reject_cost(K, True))
-        error = prices[:, :-1].sum() / (K * (K - 1))
-        return np.array(costs) * error - prices[:, -1].mean()
+        error = prices[..., :-1].sum(axis=(-2, -1)).mean() / (K * (K - 1))
+        return np.array(costs) * error - prices[..., -1].mean()
 
     def _choose_model(
         self, X: Any, y: Any, groups: Any, task: Task
@@ -540,7 +592,8 @@ class RejectClassifierCV(OperatingPoint):
         if task.held is not None:
             X, _ = _safe_split(self, task.X, task.y, task.held, task.train)
             new = judge_with(model, X, task.classes, posteriors=posteriors)
-            new = new.at_prices(task.ranking_prices)
+            rows = len(task.train) + np.arange(len(task.held))
+            new = replace(new, rows=rows).at_prices(task.ranking_prices)
             about: dict[str, Any] = {"y": task.k, "group": task.group, "together": task.together}
             known = {name: of[task.held] for name, of in about.items() if of is not None}
             return learner, replace(new, **known)
@@ -614,14 +667,15 @@ class RejectClassifierCV(OperatingPoint):
             cut = REGION
         cases, last = own.at(cut), final_classifier(model)
         seen = None if held_out is None else reviewing(held_out, chosen.reviewed)
-        self.best_estimator_ = model_at(model, cases)
+        self.best_estimator_ = model_at(model, cases, task.mean_prices, task.case_prices)
         if cases.prices is None and task.prices is not None and reject_cost_of(task.prices) is None:
             paid = relative_price(task.prices)  # not a parameter that it had no use for
             cases = replace(cases, trained_for=paid)
             seen = None if seen is None else replace(seen, trained_for=paid)
         self.cut_ = None if cases.prices is None else cut
         self.reject_cost_ = cases.reject_cost
-        self.prices_, self.limits_ = task.prices, task.limits
+        self.prices_, self.limits_ = task.mean_prices, task.limits
+        self.case_prices_ = task.case_prices
         self.best_params_, self.curve_params_ = learner.params[learner.at], learner.params
         self.guarantees_, self.margin_ = list(chosen.guarantees), chosen.margin
         self.gap_, self.policy_ = chosen.gap, None
@@ -631,6 +685,9 @@ class RejectClassifierCV(OperatingPoint):
         self._prices_said = None  # in words as given: prices_ hold the reviewers' mistakes too
         if self.cost_of is not None:
             self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
+        elif self.case_prices_ is not None:
+            said = describe_prices(self.prices_, self.classes_.tolist())
+            self._prices_said = f"Prices differ by case; on average: {said}"
         copy_fitted(self, self.best_estimator_, names=FEATURES)
         self._kept: Any = None if apart else (task._replace(X=None, y=None), learner)
         if self.confidence is not None and seen is not None:
@@ -680,7 +737,8 @@ class RejectClassifierCV(OperatingPoint):
         ----------
         **targets
             Other limits or prices, as the parameters of the class, such as ``review_budget=0.2``
-            or ``cost_of="error=500,review=20"``; those that are not named are dropped.
+            or ``cost_of="error=500,review=20"``; those that are not named are dropped.  With
+            formulas of other columns, also ``prices`` of the training cases, as for ``fit``.
 
         Returns
         -------
@@ -688,6 +746,7 @@ class RejectClassifierCV(OperatingPoint):
             With its own ``expected_``, ``costs_`` and ``summary()``.
         """
         check_is_fitted(self)
+        prices = targets.pop("prices", None)
         if unknown := set(targets) - {*TARGETS, "per", "error"}:
             raise TypeError(f"at() takes targets such as review_budget; got {min(unknown)}.")
         kept = getattr(self, "_kept", None)
@@ -699,12 +758,17 @@ class RejectClassifierCV(OperatingPoint):
         found = copy(self)
         none: dict[str, Any] = dict.fromkeys(TARGETS) | {"reject_cost": "auto"}
         found.__dict__.update(none | targets)
-        check_targets(found.get_params(deep=False))
+        check_targets(found.get_params(deep=False), priced=is_array(prices))
         task, learner = kept
         posteriors = learner.cases.p is not None
         ordered = self._has_order(task.classes, None)
-        limits, prices = found._asked(task.classes, ordered, posteriors, task.names)
-        task = task._replace(limits=limits, prices=prices)
+        if prices is None and price_columns(found.cost_of) and not is_array(task.table):
+            prices = task.table
+        by, table, L = found._by_case(task.classes, ordered, None, prices, len(task.k))
+        limits, prices = found._asked(
+            task.classes, ordered, posteriors, task.names, by_case=L, y=task.k
+        )
+        task = task._replace(limits=limits, prices=prices, case_prices=by, table=table)
         learner = learner._replace(
             points=[learner.cases], at=0, params=[learner.params[learner.at]]
         ).ranked(task.ranking_prices)
@@ -712,11 +776,11 @@ class RejectClassifierCV(OperatingPoint):
         found._expect(task, *found._choose(self.best_estimator_, task, learner))
         return found
 
-    def _check(self) -> None:
+    def _check(self, *, priced: bool = False) -> None:
         """Refuse parameters that do not go together."""
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
-        given = check_targets(self.get_params(deep=False))
+        given = check_targets(self.get_params(deep=False), priced=priced)
         learner, name = self._learner, self._by_name
         if isinstance(learner, FrozenEstimator):
             raise TypeError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from rejo.estimators import (
     reject_label_of,
     score_folds,
 )
+from rejo.prices import price_of
 from rejo.selection import folds
 from rejo.selection.folds import Fold, Splits, candidate, last_step
 
@@ -74,7 +76,8 @@ class OutOfFold:
     p : ndarray of shape (n_cases, n_classes), default=None
         Posteriors, if there are any.
     prices : ndarray of shape (n_classes, n_classes + 1), default=None
-        Of the doubt; None by boundaries.
+        Of the doubt; None by boundaries.  Prices by case (m, n_classes, n_classes + 1) are those of
+        the ``rows``.
     trained_for : float, default=nan
         The reject cost that a learner by boundaries was trained for.
     lower : ndarray of int of shape (n_cases,), default=None
@@ -164,7 +167,7 @@ class OutOfFold:
     @property
     def worth(self) -> Floats | None:
         """What a review is expected to save (n_cases,), in the unit of the prices, if known."""
-        return None if self.prices is None else np.minimum(self.doubt, most_worth(self.prices))
+        return None if self.prices is None else np.minimum(self.doubt, self.ends[0])
 
     # ---- the ranking ----------------------------------------------------------------------
 
@@ -178,28 +181,44 @@ class OutOfFold:
         """Cuts that review as little as possible, and everything."""
         if self.prices is None:
             return 2.5, 0.0
-        return most_worth(self.prices), -float(self.prices[:, -1].max())
+        return most_worth(self.prices), -float(self.prices[..., -1].max())
 
     @property
     def slack(self) -> float:
         """Doubts that are lower by no more than this count as at the cut."""
-        return 0.0 if self.prices is None else TIE * float(np.abs(self.prices).max())
+        return TIE * self._highest
 
     @property
     def tie(self) -> float:
         """There is no cut between doubts that differ by less."""
-        return 1e-12 if self.prices is None else NEAR * float(np.abs(self.prices).max())
+        return 1e-12 if self.prices is None else NEAR * self._highest
+
+    @cached_property
+    def _highest(self) -> float:
+        """The highest price, by case that of an ordinary case; 0 without prices."""
+        if self.prices is None:
+            return 0.0
+        return float(np.median(np.abs(self.prices).max(axis=(-2, -1))))
 
     def at_prices(self, prices: Floats) -> OutOfFold:
-        """Rank by what a review is worth at these prices (K, K + 1); by boundaries, as before."""
+        """Rank by what a review is worth at these prices (K, K + 1); by boundaries, as before.
+
+        Prices by case are those of ``rows``, or of these cases if there are none.
+        """
         if self.p is None:
             return self
-        found = decide(self.p, prices)
+        L = np.asarray(prices, dtype=np.float64)
+        own = replace(self, rows=np.arange(len(self.p))) if self.rows is None else self
+        found = decide(self.p, L if L.ndim == 2 else L[own.rows])
         fixed = np.isnan(found.worth) | (False if self.kind is None else self.kind > 0)
         return replace(
-            self, doubt=np.where(fixed, np.inf, found.worth), forced=found.forced,
-            lower=found.lower, prices=np.asarray(prices, dtype=np.float64), cut=0.0,
+            self if L.ndim == 2 else own, doubt=np.where(fixed, np.inf, found.worth),
+            forced=found.forced, lower=found.lower, prices=L, cut=0.0,
         )  # fmt: skip
+
+    def paid(self, prices: Floats, decision: Any) -> Floats:
+        """What each case costs by decisions (..., n), -1 for a review, at such prices."""
+        return price_of(prices, self.y, np.asarray(decision, dtype=np.intp), self.rows)
 
     def cuts_at(self, shares: Floats) -> Floats:
         """Cuts with the most reviews within each share of the cases, without duplicates."""
@@ -255,21 +274,22 @@ def every_cut(cases: OutOfFold) -> tuple[Floats, Indices]:
 
 def most_worth(prices: Floats) -> float:
     """What a review may be worth at most: the most expensive error, less the review."""
-    return float((prices[:, :-1] - prices[:, -1:]).max())
+    return float((prices[..., :-1] - prices[..., -1:]).max())
 
 
 def with_cut(prices: Floats, cut: float) -> Floats:
-    """Return prices (K, K + 1) at which a review is chosen iff it is worth at least ``cut``."""
+    """Return prices (..., K + 1) at which a review is chosen iff it is worth at least ``cut``."""
     prices = np.array(prices, dtype=np.float64)
-    prices[:, -1] += cut
+    prices[..., -1] += cut
     return prices
 
 
 def relative_price(prices: Floats) -> float:
     """Mean price of a review / mean price of an error: the reject cost, if they are the same."""
-    errors = prices[:, :-1][~np.eye(len(prices), dtype=bool)]
+    errors = prices[..., :-1][..., ~np.eye(prices.shape[-2], dtype=bool)].ravel()
+    reviews = prices[..., -1].ravel()
     review, error = (
-        part[0] if (part == part[0]).all() else part.mean() for part in (prices[:, -1], errors)
+        part[0] if (part == part[0]).all() else part.mean() for part in (reviews, errors)
     )
     return float(review / error)
 
@@ -401,14 +421,15 @@ def judge_folds(
     grid: Sequence[Point] = ({},),
     posteriors: bool | None = None,
     sample_weight: Floats | None = None,
+    loss: Floats | None = None,
     n_jobs: int | None = None,
     verbose: bool | None = False,
 ) -> list[list[OutOfFold]]:
     """Fit on the training part of every split and judge the test part, at each point of a grid.
 
     For each point, there is one entry by posteriors, and by boundaries one for each of the
-    ascending reject ``costs``, or for the estimator's own.  Cases come fold by fold; ``rows`` says
-    which they are.
+    ascending reject ``costs``, or for the estimator's own, or for a ``loss`` of each case.  Cases
+    come fold by fold; ``rows`` says which they are.
     """
     posteriors = folds.by_posteriors(estimator) if posteriors is None else posteriors
     if not posteriors and costs is not None:
@@ -421,7 +442,7 @@ def judge_folds(
     else:
         cells = [
             delayed(_judge_split)(
-                estimator, grid, costs, posteriors, X, y, sample_weight, classes, *split
+                estimator, grid, costs, posteriors, X, y, sample_weight, loss, classes, *split
             )
             for split in splits
         ]
@@ -458,7 +479,7 @@ def best_points(found: Sequence[Sequence[OutOfFold]], prices: Sequence[Floats | 
     """
 
     def loss(cases: OutOfFold, L: Floats | None) -> float:
-        losses = cases.log_losses() if L is None else L[cases.y, cases.decision]
+        losses = cases.log_losses() if L is None else cases.paid(L, cases.decision)
         return round(float(np.average(losses, weights=cases.weight)), 9)
 
     if len(found) == 1:
@@ -472,13 +493,14 @@ def best_points(found: Sequence[Sequence[OutOfFold]], prices: Sequence[Floats | 
 
 def _judge_split(
     estimator: Any, grid: Sequence[Point], costs: Sequence[float] | None, posteriors: bool, X: Any,
-    y: Any, weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
+    y: Any, weight: Floats | None, loss: Floats | None, classes: NDArray[Any], train: Indices,
+    test: Indices,
 ) -> list[list[OutOfFold]]:  # fmt: skip
     """Judge a test part at each point; those that share the steps before the last, together."""
     found: list[Any] = [None] * len(grid)
     for which in folds.alike([folds.early_parameters(estimator, point) for point in grid]):
         points = [grid[i] for i in which]
-        fold = folds.make_fold(candidate(estimator, points[0]), X, y, weight, train, test)
+        fold = folds.make_fold(candidate(estimator, points[0]), X, y, weight, train, test, loss)
         cases = judge_fold(estimator, points, fold, classes, costs=costs, posteriors=posteriors)
         for i, of_point in zip(which, cases, strict=True):
             found[i] = of_point

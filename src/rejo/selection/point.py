@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._frames import column_names
 from rejo._state import (
     MOST_FEATURES,
     Must,
@@ -32,11 +33,12 @@ from rejo.estimators import (
     RejectClassifier,
     check_answering,
     check_reject_cost,
+    decided,
     final_classifier,
     final_step,
     mean_price,
 )
-from rejo.prices import reject_cost_of
+from rejo.prices import CasePrices, reject_cost_of
 from rejo.selection.choose import Margin
 from rejo.selection.cross_validation import RejectCurve
 from rejo.selection.expected import Expected, MeanCosts, expect
@@ -60,6 +62,7 @@ class OperatingPoint(RejectClassifier):
         "best_params_": mapping(text(), plain()),
         "curve_params_": each(mapping(text(), plain())),
         "prices_": maybe(floats("K", None)),
+        "case_prices_": maybe(part(CasePrices)),
         "cut_": maybe(number()),
         "limits_": each(part(Limit)),
         "rates_": pair(number(0.0, 1 + 1e-9)),
@@ -85,21 +88,23 @@ class OperatingPoint(RejectClassifier):
         check_is_fitted(self)
         return self.guarantees_[0] if self.guarantees_ else None
 
-    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
-        if self.prices_ is None:
-            return float(self._ask("_mean_cost", X, y, sample_weight))
-        # The model decides at these prices plus the cut, which is not what a review costs.
-        return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
+    @property
+    def price_columns_(self) -> list[str]:
+        """The columns that the prices of each case are made of; none if there are none."""
+        check_is_fitted(self)
+        return [] if self.case_prices_ is None else self.case_prices_.columns
 
-    def judge(self, X: Any, *, group: Any = None) -> Judgement:
+    def judge(self, X: Any, *, group: Any = None, prices: Any = None) -> Judgement:
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`.
 
         What a review is worth is at ``prices_``, or at a price of 1 for an error and 0 for a
         review: then it is the probability that the decision is wrong.  Points of a ``group`` that
-        the model does not know, or for which nothing is promised, are rejected.
+        the model does not know, or for which nothing is promised, are rejected, and so is a point
+        without a price; ``prices`` are as for :meth:`predict`.
         """
         check_aligned(X, "group", group)
-        found = self._ask("judge", X)
+        check_aligned(X, "prices", prices)
+        found = self._ask("judge", X, **self._priced(X, prices))
         if found.worth is not None and self.cut_ is not None:
             found = found._replace(worth=found.worth + self.cut_)  # the cut was added to the price
         if group is not None and self.policy_ is None:
@@ -112,15 +117,28 @@ class OperatingPoint(RejectClassifier):
             )
         return self.policy_.apply(found, group)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, group: Any = None) -> float:
-        """As :meth:`rejo.estimators.RejectClassifier.score`, of cases that belong to groups."""
-        if group is None:
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, group: Any = None, prices: Any = None
+    ) -> float:
+        """As :meth:`rejo.estimators.RejectClassifier.score`, of cases with groups or prices."""
+        if group is None and prices is None:
             return super().score(X, y, sample_weight)
-        prices = self.prices_
-        if prices is None:
-            prices = uniform_prices(len(self.classes_), float(self.reject_cost_))
-        decision = self.judge(X, group=group).decision
-        return 1.0 - mean_price(prices, self.classes_, decision, y, sample_weight)
+        return 1.0 - self._mean_cost(X, y, sample_weight, group, prices)
+
+    def _mean_cost(
+        self, X: Any, y: Any, sample_weight: Any, group: Any = None, prices: Any = None
+    ) -> float:
+        if self.prices_ is None and group is None and prices is None:
+            return float(self._ask("_mean_cost", X, y, sample_weight))
+        # The model decides at these prices plus the cut, which is not what a review costs.
+        decision = decided(self, X, group, prices)
+        L: Any = self.prices_
+        if prices is not None or self.case_prices_ is not None:
+            by = self.case_prices_ or CasePrices(None)
+            L = by.at(self.classes_.tolist(), X, prices, len(decision))
+        elif L is None:
+            L = uniform_prices(len(self.classes_), float(self.reject_cost_))
+        return mean_price(L, self.classes_, decision, y, sample_weight)
 
     def expect(self, n_cases: int) -> Expected:
         """Predict the rates in a batch of ``n_cases`` new cases.
@@ -207,11 +225,11 @@ class OperatingPoint(RejectClassifier):
         fitted = hasattr(self, "best_estimator_")
         return self._decider.decides_by_posteriors is True if fitted else self._by_posteriors
 
-    def _ask(self, method: str, X: Any, *more: Any) -> Any:
+    def _ask(self, method: str, X: Any, *more: Any, **about: Any) -> Any:
         """What a method of the chosen classifier answers, after the steps before it."""
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
-        return getattr(classifier, method)(X, *more)
+        return getattr(classifier, method)(X, *more, **about)
 
     @available_if(lambda self: hasattr(self._decider, "boundary_scores"))
     def boundary_scores(self, X: Any) -> Floats:
@@ -235,9 +253,16 @@ class OperatingPoint(RejectClassifier):
         """Return the strange features of each case, as its last step sees them."""
         return self._ask("novel_features", X, top)
 
-    def predict_forced(self, X: Any) -> NDArray[Any]:
+    def predict_forced(self, X: Any, *, prices: Any = None) -> NDArray[Any]:
         """Predict the class (n_samples,) of every point, whatever its group."""
-        return np.asarray(self._ask("predict_forced", X))
+        return np.asarray(self._ask("predict_forced", X, **self._priced(X, prices)))
+
+    def _priced(self, X: Any, prices: Any) -> dict[str, Any]:
+        """Prices of cases for the chosen classifier, which may see other columns than ``X`` has."""
+        check_is_fitted(self)
+        if not self.decides_by_posteriors or (prices is None and self.case_prices_ is None):
+            return {}
+        return {"prices": (X if column_names(X) else {}) if prices is None else prices}
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         return str(graph.apply(self.best_estimator_, X))

@@ -211,7 +211,7 @@ class Tests(NamedTuple):
         bad, total = count_limit(limit, own, cuts, smooth=True, prices=self.prices)
         if limit.rate == "mean_cost":
             assert self.prices is not None
-            paid = self.prices[own.y, own.decisions(cuts)]  # (m, n)
+            paid = own.paid(self.prices, own.decisions(cuts))  # (m, n)
             spread = paid.std(axis=1) / np.sqrt(self.n_new)
             z = (limit.most - bad / total) / np.maximum(spread, 1e-300)
             return ndtr(z - ndtri(self.confidence)), z
