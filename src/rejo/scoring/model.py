@@ -12,8 +12,9 @@ import numpy as np
 
 from rejo._errors import RejoError, Setting, Text
 from rejo._io import one_line
-from rejo.estimators import final_classifier, final_step, judge, reject_label_of
+from rejo.estimators import NO_PRICE, final_classifier, final_step, judge, reject_label_of
 from rejo.persistence import ModelFile, ModelFileError
+from rejo.prices import price_columns, read_prices
 from rejo.scoring.cases import Cases
 from rejo.tables import (
     Doubt,
@@ -154,9 +155,18 @@ class Opened:
                     doubts.setdefault(row, [Doubt("missing", str(name)) for name in lacks])
                 X = X.fillna(X.median()).fillna(0.0)
                 found = judge(self.model, X, group=group)
+        if found.kind is not None:
+            for row in np.flatnonzero(found.kind == NO_PRICE).tolist():
+                doubts.setdefault(row, self._unpriced(X.iloc[row]))
         for row in np.flatnonzero(np.isnan(found.distance)).tolist():
             doubts.setdefault(row, [Doubt("unscored")])
         return Cases.of(found, doubts, X=X, group=group, unknown=self._unknown(group))
+
+    def _unpriced(self, row: Any) -> list[Doubt]:
+        """Say why a case has no price: a cell is missing, or its formulas give none."""
+        values = {name: float(row[name]) for name in self.model.price_columns_}
+        gaps = [Doubt("missing", name) for name, value in values.items() if np.isnan(value)]
+        return gaps or [Doubt("unpriced", name, f"{value:g}") for name, value in values.items()]
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -258,9 +268,17 @@ def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str,
 
 
 def _are_prices(prices: Any, n_classes: int) -> bool:
-    """Return whether they are a price for each true class and outcome, as ``rejo train`` writes."""
+    """Return whether they are as ``rejo train`` writes them.
+
+    They are a price for each true class and outcome, or formulas of columns.
+    """
     if prices is None:
         return True
+    if isinstance(prices, dict):
+        try:
+            return bool(price_columns(read_prices(prices)))
+        except RejoError:
+            return False
     if not (isinstance(prices, list) and len(prices) == n_classes):
         return False
     rows = [row for row in prices if isinstance(row, list) and len(row) == n_classes + 1]
