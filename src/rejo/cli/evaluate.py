@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
     prices = _prices(arguments, opened)
     costs, paid = None, None
     if prices is not None:
-        paid, forced, review = _paid(prices, opened, cases, cases.decision, cases.forced, -1)
-        means = map(_mean, (paid, review, forced))
+        paid, *others = _paid(prices, opened, cases, cases.decision, -1, cases.forced)
+        means = map(_mean, (paid, *others))
         costs = dict(zip(("decided", "review_all", "decide_all"), means, strict=True))
         paid = np.nan_to_num(paid)  # a case without a price costs nothing that is known
     parts = breakdown.split(cases.decision, y, opened.classes, cases.by, cases.values, paid)
@@ -151,12 +151,14 @@ def evaluate(arguments: argparse.Namespace) -> Evaluation:
     prices = getattr(opened.model, "prices_", None)
     if (by := getattr(opened.model, "case_prices_", None)) is not None:
         prices = by.formulas
-    paid = None if prices is None else _paid(prices, opened, cases, cases.decision)[0]
-    rates = _rates(cases.decision, cases.y, n / len(cases.y), paid)
+    paid = None
+    if prices is not None:
+        paid = _paid(prices, opened, cases, cases.decision, -1, cases.forced)
+    rates = _rates(cases.decision, cases.y, n / len(cases.y), None if paid is None else paid[0])
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
-    verdicts = _verdicts(opened, cases, columns.group)
+    verdicts = _verdicts(opened, cases, columns.group, paid)
     return Evaluation(opened, columns, cases, path, rates, expected, surprises, notes, verdicts)
 
 
@@ -204,7 +206,9 @@ def _outcomes(opened: Opened, judged: Any) -> tuple[list[Any], int]:
         )
 
 
-def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
+def _verdicts(opened: Opened, cases: Tested, by_group: str | None, paid: Any) -> list[Any]:
+    import numpy as np
+
     from rejo.selection import judge_limits
 
     if not hasattr(opened.model, "limits_"):  # fitted in Python, for no target
@@ -212,6 +216,7 @@ def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
     return judge_limits(
         opened.model, cases.decision, cases.forced, cases.y, classes=opened.classes,
         group=cases.group, column=by_group or "group", size=cases.n_independent,
+        paid=None if paid is None else np.stack(paid),
     )  # fmt: skip
 
 
