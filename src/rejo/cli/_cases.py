@@ -163,7 +163,7 @@ def check_amounts(table: Any, X: Any, prices: Iterable[str], arguments: Any) -> 
             f"{'not one' if there else 'missing'}",
             where=f"{place_of(arguments.data, index, **how)}, column {name!r}",
             parameter="cost_of",
-            remedy=f"Fill it in, or leave out such rows: there are {len(rows):,}.",
+            remedy=f"Fill it in, or leave such rows out ({len(rows):,} of {len(X):,}).",
         )
 
 
@@ -185,8 +185,8 @@ def case_prices(cases: Any, costs: Mapping[str, float | str], arguments: Any) ->
                 f"a price is negative or too high at {values}",
                 where=place_of(arguments.data, index, **reading(arguments)),
                 parameter="cost_of",
-                remedy="Keep it in bounds, such as max(0, ...), or leave out such rows: there are "
-                f"{len(rows):,}.",
+                remedy="Keep it in bounds, such as max(0, ...), or leave such rows out "
+                f"({len(rows):,} of {len(found):,}).",
             )
         gain = found[:, :, :-1].max(axis=(1, 2)) / found[:, :, -1].min(axis=1)
         one = found[np.nanargmax(gain)]  # where a review is most likely to pay

@@ -179,6 +179,8 @@ def hints(cases: Cases, model: Any, suspects: list[Any]) -> list[str]:
                 "each one alone."
             )
         learnt = wrong < guess
+        if (L := model.prices_) is not None:  # errors of some classes may be cheap
+            learnt = L[y, forced].mean() < (share @ L[:, :-1]).min()
         if judged is not None:
             entropy = -float((share[share > 0] * np.log(share[share > 0])).sum())
             learnt = choice.chosen.log_loss < LEARNT * entropy

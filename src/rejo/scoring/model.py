@@ -155,6 +155,10 @@ class Opened:
                     doubts.setdefault(row, [Doubt("missing", str(name)) for name in lacks])
                 X = X.fillna(X.median()).fillna(0.0)
                 found = judge(self.model, X, group=group)
+        if getattr(self.model, "price_columns_", ()) and found.worth is not None:
+            # The worth of cases of all parts of a table is compared: it needs a scale for all.
+            worth = np.nan_to_num(found.worth)
+            found = found._replace(sureness=1.0 - worth / (1.0 + np.abs(worth)))
         if found.kind is not None:
             for row in np.flatnonzero(found.kind == NO_PRICE).tolist():
                 doubts.setdefault(row, self._unpriced(X.iloc[row]))
