@@ -67,9 +67,7 @@ def _in_order(label: str) -> tuple[float, str]:
     return inf if isnan(number) else number, label
 
 
-def _rows(
-    decision: Any, y: Any, code: Any, labels: Sequence[str], paid: Any
-) -> list[BreakdownRow]:
+def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str], paid: Any) -> list[BreakdownRow]:
     import numpy as np
 
     from rejo.metrics import tally
@@ -80,9 +78,9 @@ def _rows(
     columns = np.stack([counts.total, counts.rejected, counts.wrong]).astype(int).T.tolist()
     cost = np.bincount(code, weights=paid).tolist()
     return [
-        BreakdownRow(str(label), *row, money)
-        for label, row, money in zip(labels, columns, cost, strict=False)
-        if row[0]
+        BreakdownRow(str(label), n, reviewed, wrong, money)
+        for label, (n, reviewed, wrong), money in zip(labels, columns, cost, strict=False)
+        if n
     ]
 
 
@@ -96,8 +94,8 @@ def as_json(parts: Sequence[Breakdown], worth: float) -> dict[str, Any]:
             if part.reviews:
                 rates["rejection_rate"] = _rate(row.reviewed, row.n, worth)
                 rates["error_rate"] = _rate(row.wrong, row.n, worth)
-            counts = {"n_cases": row.n, "reviewed": row.reviewed, "wrong": row.wrong}
-            counts |= {} if isnan(row.cost) else {"cost": row.cost}
+            counts: dict[str, float] = {"n_cases": row.n, "reviewed": row.reviewed}
+            counts |= {"wrong": row.wrong} | ({} if isnan(row.cost) else {"cost": row.cost})
             named = {name: rate._asdict() for name, rate in rates.items()}
             rows.append({"value": row.value, **counts, **named})
         found[key] = rows if key != "by_group" else {"column": part.title, "groups": rows}

@@ -43,8 +43,10 @@ def describe_columns(
             f"(--keep {shlex.quote(time)} keeps it).{more}"
         )
     for name in prices or ():
-        kept = f"; it is a feature, too (--drop {shlex.quote(name)} keeps it for prices only)"
-        out.append(f"{name}: prices depend on it{kept if name in kinds else '; it is not a feature'}.")
+        also = f"it is a feature, too (--drop {shlex.quote(name)} keeps it for prices only)"
+        out.append(
+            f"{name}: prices depend on it; {also if name in kinds else 'it is not a feature'}."
+        )
     return [*lines, *map(one_line, out)]
 
 

@@ -105,7 +105,7 @@ def price_names(arguments: Namespace, opened: Opened) -> list[str]:
                 f"--costs: {name!r} is not a column of numbers that {arguments.model} reads; a "
                 "model that was trained with it in --costs does"
             )
-    return list(dict.fromkeys([*getattr(opened.model, "price_columns_", ()), *names]))
+    return list(dict.fromkeys([*opened.priced, *names]))
 
 
 def _tested(

@@ -247,7 +247,7 @@ def _paid(prices: Any, opened: Opened, cases: Tested, *decisions: Any) -> list[A
         ordered = opened.table.get("ordered", True)
         L = price_matrix(prices, opened.classes, ordered=ordered, columns=some)
         for one, decision in zip(found, decisions, strict=True):
-            own = decision if isinstance(decision, int) else decision[rows]
+            own: Any = decision if isinstance(decision, int) else decision[rows]
             one[rows] = price_of(L, cases.y[rows], own)
     return found
 

@@ -46,7 +46,7 @@ def judge_files(
 
     ``classify`` gives the index of the class of each word, ``NO_CLASS`` or ``UNKNOWN``; workers
     call it.  The files must have the columns that are ``required``, besides the features and the
-    target.  With ``prints``, each case is hashed, too; ``amounts`` are columns that prices depend on.
+    target.  With ``prints``, each case is hashed, too; prices depend on the columns ``amounts``.
     """
     opened, sent = packed_model(model, trusted, max_bytes)
     table = ParquetTable.of(absolute(data))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rejo.selection import OutOfFold
 
 DIGITS = 3  # of the columns that the page contains: nobody is told by the last cent
 # A quoted column, another word, or a number.
-_PARTS = re.compile(r'"(?:[^"]|"")*"|[^\W\d]\w*|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)', re.ASCII)
+_PARTS = re.compile(r'"(?:[^"]|"")*"|[^\W\d]\w*|((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)')
 
 
 def prices_by_case(
@@ -22,14 +23,15 @@ def prices_by_case(
 ) -> tuple[Floats, Mask]:
     """Return prices (n, K, K + 1), 0 where a case has none, and which cases (n,) have them."""
     found = price_matrix(prices, classes, ordered=ordered, columns=amounts)
-    priced = ~np.isnan(found).any(axis=(1, 2))
+    priced: Mask = ~np.isnan(found).any(axis=(1, 2))
     return np.where(priced[:, None, None], found, 0.0), priced
 
 
 def mean_prices(by_case: Floats, priced: Mask, y: Indices) -> Floats:
     """Return mean prices (K, K + 1) of the cases of each class."""
     own = [priced & (y == k) for k in range(by_case.shape[1])]
-    return np.stack([by_case[some, k].sum(axis=0) / max(some.sum(), 1) for k, some in enumerate(own)])
+    sums = [by_case[some, k].sum(axis=0) / max(some.sum(), 1) for k, some in enumerate(own)]
+    return np.stack(sums)
 
 
 def price_fields(
@@ -41,29 +43,32 @@ def price_fields(
     and column of the prices.
     """
     flat = read_prices(prices)
-    names = [n for n in flat if not n.startswith("accuracy") and n != f"{(h := n[: len(n) // 2])}>{h}"]
+    right = [f"{half}>{half}" for half in (name[: len(name) // 2] for name in flat)]
+    fixed = [name for name in flat if name.startswith("accuracy")]
+    names = [name for name in flat if name not in {*right, *fixed}]
     ones = flat | dict.fromkeys(names, 1.0)
     usual = price_matrix(ones, classes, ordered=ordered)
-    columns, numbers, entries, weights = price_columns(prices), [], [], []
+    columns, entries, weights = price_columns(prices), [], []
+    numbers: list[float] = []
     for name in names:
         text, first = str(flat[name]), len(numbers)
         found = [part for part in _PARTS.finditer(text) if part[1]]
         numbers += [float(part[1]) for part in found]
         ends = [0, *(end for part in found for end in part.span()), len(text)]
         # Each number becomes its place, from 1: a sign before a column adds a 0 of its own.
-        places = iter(range(first + 1, len(numbers) + 1))
-        numbered = _PARTS.sub(lambda part: str(next(places)) if part[1] else part[0], text)
+        parts = [text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)]
+        places = map(str, range(first + 1, len(numbers) + 1))
+        numbered = "".join(chain(*zip(parts, [*places, ""], strict=True)))
         steps = [
             step if isinstance(step, str)
             else int(step) if isinstance(step, float) else -1 - columns.index(step.name)
             for step in read_formula(numbered).steps
         ]  # fmt: skip
-        parts = [text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)]
         entries.append({"name": clean(name), "parts": parts, "first": first, "steps": steps})
         weight = price_matrix({**ones, name: 2.0}, classes, ordered=ordered) - usual
         weights.append(_of_layout(weight, layout).tolist())
-    fixed = [f"{name}={value:g}" for name, value in flat.items() if name.startswith("accuracy")]
-    return {"entries": entries, "numbers": numbers, "weights": weights, "fixed": fixed}
+    kept = [f"{name}={flat[name]}" for name in fixed]
+    return {"entries": entries, "numbers": numbers, "weights": weights, "fixed": kept}
 
 
 def _of_layout(weight: Floats, layout: OutcomeLayout) -> Floats:
