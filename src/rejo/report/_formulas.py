@@ -23,7 +23,7 @@ def prices_by_case(
 ) -> tuple[Floats, Mask]:
     """Return prices (n, K, K + 1), 0 where a case has none, and which cases (n,) have them."""
     found = price_matrix(prices, classes, ordered=ordered, columns=amounts)
-    priced: Mask = ~np.isnan(found).any(axis=(1, 2))
+    priced: Mask = np.asarray(~np.isnan(found).any(axis=(1, 2)))
     return np.where(priced[:, None, None], found, 0.0), priced
 
 
