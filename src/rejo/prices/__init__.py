@@ -11,6 +11,7 @@ from rejo.prices._cases import (
     is_array,
     loss_rows,
     mean_prices,
+    of_rows,
     price_columns,
     price_of,
 )
