@@ -1,8 +1,8 @@
 """What prices of each case are worth: decided by, and trained with, the amount of the loan.
 
-Two simulated lenders with known posteriors and log-normal amounts and, with a folder of tables, credit
-cards (amount: the credit line).  A default costs 0.6 of the amount, a refusal 0.02 of it and 50, a review
-40.  Every way sees the same loans; costs are those of fresh loans at their own prices.
+Two simulated lenders with known posteriors and log-normal amounts and, with a folder of tables,
+credit cards, whose amount is the credit line.  Every way sees the same loans; costs are those of
+fresh loans at their own prices.
 
     python -m benchmarks.bench_amounts [FOLDER] [--draws 20] [--loans 1000]
 """
@@ -13,7 +13,7 @@ import argparse
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,8 @@ from rejo import RejectClassifierCV, RejoBoost, RejoLinear
 from rejo.decisions import decide
 from rejo.prices import price_matrix
 
-FORMULAS = "error:default=0.6*amount,error:repaid=0.02*amount+50,review=40"
+LOAN = "error:default=0.6*amount,error:repaid=0.02*amount+50,review=40"
+CARD = "error:default=0.2*amount,error:repaid=0.02*amount+2000,review=4000"
 CLASSES = ["default", "repaid"]
 # Share of defaults, features, standard deviation of the logit; standard deviation of log(amount).
 LENDERS = {
@@ -36,11 +37,12 @@ LENDERS = {
     "lender, wide amounts": ((0.1, 14, 1.2), 1.4),
 }
 MEDIAN, N_FRESH = 2_000.0, 50_000
+GROWN: dict[str, Any] = dict(n_estimators=60, class_order=CLASSES, random_state=0)
 LEARNERS = {
     "logistic": (LogisticRegression(max_iter=500), RejoLinear(class_order=CLASSES)),
     "boosting": (
-        RejoBoost(boundaries="posteriors", reject_cost=None, class_order=CLASSES, random_state=0),
-        RejoBoost(class_order=CLASSES, random_state=0),
+        RejoBoost(boundaries="posteriors", reject_cost=None, **GROWN),
+        RejoBoost(**GROWN),
     ),
 }
 WAYS = (
@@ -48,9 +50,17 @@ WAYS = (
     "trained, mean prices", "trained, own prices",
 )  # fmt: skip
 
-Draw = tuple[
-    Floats, Any, Floats, Floats, Any, Floats, bool
-]  # learn: X, y, amount; fresh: X, p, amount
+
+class Draw(NamedTuple):
+    """Loans to learn from, and fresh ones; ``bad``: their posteriors, or whether they defaulted."""
+
+    X: Floats
+    y: Any
+    amount: Floats
+    X_new: Floats
+    bad: Floats
+    amount_new: Floats
+    formulas: str
 
 
 def lender_draws(name: str, n: int, draws: int) -> Iterator[Draw]:
@@ -67,27 +77,28 @@ def lender_draws(name: str, n: int, draws: int) -> Iterator[Draw]:
             np.column_stack([Z, np.log(a)]) for Z, a in zip((X, fresh), amounts, strict=True)
         )
         y = np.where(y == 1, *CLASSES)
-        yield X, y, amounts[0], fresh, lender.posterior(fresh[:, :-1]), amounts[1], True
+        bad = lender.posterior(fresh[:, :-1])
+        yield Draw(X, y, amounts[0], fresh, bad, amounts[1], LOAN)
 
 
 def card_draws(folder: Path, n: int, draws: int) -> Iterator[Draw]:
     """Credit cards to learn from; the others are fresh, and their classes stand for posteriors."""
     table = pd.read_csv(folder / "default_credit_card.csv")
-    bad, amount = table.pop("target").to_numpy(), table["limit_bal"].to_numpy(dtype=float) / 10
+    bad, amount = table.pop("target").to_numpy(), table["limit_bal"].to_numpy(dtype=float)
     X = table.to_numpy(dtype=float)
     for seed in range(draws):
         order = np.random.default_rng([8, seed]).permutation(len(X))
         own, new = order[:n], order[n:]
         y = np.where(bad[own] == 1, *CLASSES)
-        yield X[own], y, amount[own], X[new], bad[new].astype(float), amount[new], False
+        yield Draw(X[own], y, amount[own], X[new], bad[new].astype(float), amount[new], CARD)
 
 
 def costs_of(draw: Draw, learner: str) -> Floats:
-    """Mean cost of a fresh loan by each way and, last, of the best possible; and rows' worth."""
-    X, y, amount, fresh, bad, new, known = draw
+    """Mean cost of a fresh loan by each way and, last, of the best possible."""
+    X, y, amount, fresh, bad, new, formulas = draw
     p = np.column_stack([bad, 1 - bad])
-    L = price_matrix(FORMULAS, CLASSES, columns={"amount": new})
-    means = price_matrix(FORMULAS, CLASSES, columns={"amount": amount}).mean(axis=0)
+    L = price_matrix(formulas, CLASSES, columns={"amount": new})
+    means = price_matrix(formulas, CLASSES, columns={"amount": amount}).mean(axis=0)
     rows = np.arange(len(p))
 
     def paid(decision: Any) -> float:
@@ -103,14 +114,14 @@ def costs_of(draw: Draw, learner: str) -> Floats:
     found = {"review all": paid(np.full(len(p), 2))}
     model = RejectClassifierCV(plain, cost_of=means).fit(X, y)
     found["posteriors, mean prices"] = paid(decisions(model)[1])
-    model = RejectClassifierCV(plain, cost_of=FORMULAS).fit(X, y, **own)
+    model = RejectClassifierCV(plain, cost_of=formulas).fit(X, y, **own)
     forced, decided = decisions(model, **new_prices)
     found["posteriors, own prices"], found["decide all"] = paid(decided), paid(forced)
     model = RejectClassifierCV(trained, cost_of=means).fit(X, y)
     found["trained, mean prices"] = paid(decisions(model)[1])
-    model = RejectClassifierCV(trained, cost_of=FORMULAS).fit(X, y, **own)
+    model = RejectClassifierCV(trained, cost_of=formulas).fit(X, y, **own)
     found["trained, own prices"] = paid(decisions(model)[1])
-    best = paid(decide(p, L).decision) if known else np.nan
+    best = paid(decide(p, L).decision)
     return np.array([*(found[way] for way in WAYS), best])
 
 
@@ -128,7 +139,7 @@ def main() -> None:
         "In percent of the best possible, or of a review of every card; mean and standard error. "
         "Effective: how many equal amounts weigh as much as these in training.",
     )
-    report.header("loans, learner", "effective", *WAYS, "own - mean", "s.e.")
+    report.header("loans, learner", "effective", *WAYS, "trained: own - mean", "s.e.")
     with threadpool_limits(1):
         for name in [*tables, *(["credit cards"] if arguments.folder else [])]:
             for learner in LEARNERS:
@@ -139,7 +150,7 @@ def main() -> None:
                 some, sizes = [], []
                 for draw in drawn:
                     some.append(costs_of(draw, learner))
-                    sizes.append(draw[2].sum() ** 2 / (draw[2] ** 2).sum())
+                    sizes.append(draw.amount.sum() ** 2 / (draw.amount**2).sum())
                 found = np.array(some)
                 unit = found[:, -1] if name in tables else found[:, 0]
                 share = 100 * found[:, :-1] / unit.mean()
