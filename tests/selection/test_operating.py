@@ -30,7 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rejo._errors import RejoError
 from rejo.baselines import CutRanking, ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
-from rejo.estimators import RejoLinear, RejoSVC
+from rejo.estimators import RejoBoost, RejoLinear, RejoSVC
 from rejo.prices import describe_prices, loss_rows, price_matrix
 from rejo.selection import (
     CANDIDATES,
@@ -818,3 +818,16 @@ def test_a_number_of_folds_never_splits_a_group(monkeypatch, cv, learner):
     model = RejectClassifierCV(learner, review_budget=0.2, reject_costs=costs, cv=cv)
     model.fit(X, y, groups=np.arange(120) // 4)
     assert split == [set()] * (5 if cv is None else 3)
+
+
+@pytest.mark.parametrize(
+    "learner", [RejoBoost(boundaries="posteriors", n_estimators=20), RejoLinear()]
+)
+def test_a_learner_fitted_without_rejection_says_review(learner):
+    X, y = make_synthetic_2(300, random_state=0)
+    learner = learner.set_params(reject_cost=None)
+    model = RejectClassifierCV(learner, review_budget=0.3).fit(X, y)
+    reviewed = model.reject_mask(X)
+    assert 0.1 < reviewed.mean() < 0.6
+    assert_array_equal(model.predict(X) == model.reject_label_, reviewed)
+    assert model.reject_label_ is not None

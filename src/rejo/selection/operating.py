@@ -665,7 +665,7 @@ class RejectClassifierCV(OperatingPoint):
         own, cut = reviewing(learner.cases, chosen.reviewed), chosen.cut
         if own.prices is None and np.array_equal(own.at(cut).decision, own.at(REGION).decision):
             cut = REGION
-        cases, last = own.at(cut), final_classifier(model)
+        cases = own.at(cut)
         seen = None if held_out is None else reviewing(held_out, chosen.reviewed)
         self.best_estimator_ = model_at(model, cases, task.mean_prices, task.case_prices)
         if cases.prices is None and task.prices is not None and reject_cost_of(task.prices) is None:
@@ -681,6 +681,7 @@ class RejectClassifierCV(OperatingPoint):
         self.gap_, self.policy_ = chosen.gap, None
         if task.names is not None:
             self.policy_ = GroupPolicy(task.names, [task.names[g] for g in chosen.reviewed])
+        last = final_classifier(self.best_estimator_)  # which may reject though the fit did not
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
         self._prices_said = None  # in words as given: prices_ hold the reviewers' mistakes too
         if self.cost_of is not None:
