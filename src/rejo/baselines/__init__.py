@@ -18,9 +18,8 @@ from rejo.baselines._wrapped import FEATURES, copy_fitted, with_last
 from rejo.baselines.blend import (
     BlendClassifier,
     believable,
-    learn_temperature,
-    learn_weights,
-    tempered,
+    learn_powers,
+    pooled,
 )
 from rejo.baselines.calibration import calibrated, fit_calibrator
 from rejo.baselines.cut_ranking import CutRanking
