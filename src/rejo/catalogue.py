@@ -141,6 +141,17 @@ def _multinomial(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     return LogisticRegression(max_iter=1000), {"C": PENALTIES}
 
 
+def _additive(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from rejo.baselines import Pieces
+
+    model = make_pipeline(Pieces(), StandardScaler(), LogisticRegression(max_iter=1000))
+    return model, {"logisticregression__C": (0.001, 0.01, 0.1, 1.0, 10.0)}
+
+
 def _cumulative(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     from rejo.estimators import RejoLinear
 
@@ -198,6 +209,13 @@ def _forest(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     model = RandomForestClassifier(100, random_state=problem.random_state)
     # Deep trees of many rows are large in a file, and hardly better.
     return model, {"min_samples_leaf": (1, 3, 8) if problem.n_samples <= 5_000 else (3, 8)}
+
+
+def _extra(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    model = ExtraTreesClassifier(100, random_state=problem.random_state)
+    return model, _forest(problem)[1]
 
 
 def _network(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
@@ -312,6 +330,10 @@ def _by_posteriors(name: str, label: str, plain: Any, **traits: Any) -> Method:
 _FREE: dict[str, Any] = {"unordered": True, "standard": True}
 _POSTERIORS = (
     _by_posteriors("logistic", "logistic regression", _multinomial, **_FREE),
+    _by_posteriors(
+        "additive", "additive logistic regression", _additive,
+        max_samples=10_000, max_features=100, unordered=True,
+    ),
     _by_posteriors("ordinal", "ordinal logistic regression", _cumulative, least_classes=3),
     _by_posteriors("kernel", "kernel logistic regression", _kernel, max_samples=10_000, **_FREE),
     _by_posteriors(
@@ -323,6 +345,9 @@ _POSTERIORS = (
     ),
     _by_posteriors("boosting", "gradient boosting", _trees, **_FREE),
     _by_posteriors("forest", "random forest", _forest, max_samples=30_000, **_FREE),
+    _by_posteriors(
+        "extra", "extremely randomised trees", _extra, max_samples=10_000, unordered=True
+    ),
 )  # fmt: skip
 _BLEND = Method(
     name="blend", label="mean of the posteriors of several models, and prices", build=_blend,

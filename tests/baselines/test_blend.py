@@ -1,4 +1,4 @@
-"""The blend of posteriors: weights by log loss, shrunk; a temperature and a floor."""
+"""The blend of posteriors: powers by log loss, drawn to each other; a floor."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 
 from rejo import BlendClassifier, ThresholdRejectClassifier
-from rejo.baselines.blend import believable, learn_temperature, learn_weights, tempered
+from rejo.baselines.blend import LEAST, PRIOR, RANGE, believable, learn_powers, pooled
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.metrics import log_loss
 
@@ -32,57 +32,58 @@ def drawn(n=500, m=3, K=3, seed=0):
     return p / p.sum(axis=2, keepdims=True), y
 
 
-def loss_of(weights, p, y):
-    mixed = np.tensordot(weights, p, 1)[np.arange(len(y)), y]
-    return -np.log(np.maximum(mixed, 1e-300)).mean()
+def loss_of(powers, p, y):
+    """What the powers minimise, by a loop over the cases."""
+    mixed = np.prod(np.maximum(p, LEAST) ** powers[:, None, None], axis=0)
+    mixed = believable(mixed / mixed.sum(axis=1, keepdims=True), len(y))
+    apart = PRIOR * len(powers) / 2 * ((powers - powers.mean()) ** 2).sum()
+    return sum(-np.log(row[k]) for row, k in zip(mixed, y, strict=True)) + apart
 
 
-def test_no_other_weights_have_a_lower_log_loss():
+def test_no_other_powers_lose_less():
     p, y = drawn()
-    w = learn_weights(p, y, prior=0.0)
-
-    def free(z):
-        e = np.exp(z - z.max())
-        return loss_of(e / e.sum(), p, y)
-
-    best = min(minimize(free, start).fun for start in np.random.default_rng(1).normal(size=(5, 3)))
-    assert loss_of(w, p, y) == pytest.approx(best, abs=1e-6)
-    assert w[0] == w.max()  # the model with the least noise
-    assert w.sum() == pytest.approx(1)
+    powers = learn_powers(p, y)
+    starts = np.random.default_rng(1).uniform(0, 1, size=(3, 3))
+    free = {"method": "L-BFGS-B", "bounds": [RANGE] * 3}
+    best = min(minimize(loss_of, start, (p, y), **free).fun for start in starts)
+    assert loss_of(powers, p, y) == pytest.approx(best, abs=1e-3)
+    assert powers[0] == powers.max()  # the model with the least noise
 
 
-def test_few_cases_stay_close_to_equal_weights():
+def test_few_cases_stay_close_to_equal_powers():
     p, y = drawn(2000)
-    gaps = [np.abs(learn_weights(p[:, :n], y[:n]) - 1 / 3).max() for n in (5, 100, 2000)]
-    assert gaps[0] < 0.1
+    found = [learn_powers(p[:, :n], y[:n]) for n in (5, 100, 2000)]
+    gaps = [np.ptp(powers / powers.sum()) for powers in found]
+    assert gaps[0] < 0.15
     assert gaps[0] < gaps[1] < gaps[2]
+    every_second_is_a_copy = learn_powers(p[:, :100].repeat(2, 1), y[:100].repeat(2), alike=2.0)
+    assert np.ptp(every_second_is_a_copy) < np.ptp(learn_powers(p[:, :200], y[:200]))
 
 
 def test_a_weight_of_two_is_the_case_twice():
     p, y = drawn(60)
     weight = np.arange(60) % 3
     rows = np.repeat(np.arange(60), weight)
-    assert_allclose(learn_weights(p, y, weight), learn_weights(p[:, rows], y[rows]), atol=1e-6)
+    assert_allclose(learn_powers(p, y, weight), learn_powers(p[:, rows], y[rows]), atol=1e-4)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0.4, 2.5), st.integers(0, 1000))
-def test_the_temperature_undoes_one(T, seed):
+def test_a_power_undoes_one(T, seed):
     p, y = drawn(3000, m=1, seed=seed)
-    sharp = p[0] ** (1 / T)
-    sharp /= sharp.sum(axis=1, keepdims=True)
-    assert learn_temperature(sharp, y) == pytest.approx(learn_temperature(p[0], y) / T, rel=0.02)
+    sharp = pooled(p, np.array([1 / T]))[None]
+    assert learn_powers(sharp, y)[0] == pytest.approx(learn_powers(p, y)[0] * T, rel=0.02)
 
 
-def test_tempered_posteriors_add_up_and_keep_their_order():
+def test_powers_of_one_model_keep_the_order_of_the_classes():
     p, _ = drawn(50, m=1)
-    for T in (0.3, 1.0, 3.0):
-        found = tempered(p[0], T)
+    for power in (0.3, 1.0, 3.0):
+        found = pooled(p, np.array([power]))
         assert_allclose(found.sum(axis=1), 1)
         assert (found.argmax(axis=1) == p[0].argmax(axis=1)).all()
-    assert_allclose(tempered(p[0], 1.0), p[0])
-    extreme = tempered(np.array([[0.0, 1.0]]), 0.5)
-    assert np.isfinite(extreme).all()
+    assert_allclose(pooled(p, np.ones(1)), p[0])
+    extreme = pooled(np.array([[[0.0, 1.0]]]), np.array([2.0]))
+    assert extreme.min() > 0
 
 
 def test_no_class_is_impossible():
@@ -97,19 +98,24 @@ def test_no_class_is_impossible():
         assert_allclose(1 - sure.max(axis=1), 2 / (n + 2 * K / (K - 1)))
 
 
-def test_the_blend_is_the_weighted_mean():
+def test_the_blend_is_the_weighted_mean_of_logarithms():
     X, y = make_synthetic_1(200, random_state=0)
-    blend = BlendClassifier(MEMBERS, weights=[3, 1], temperature=1.0).fit(X, y)
+    blend = BlendClassifier(MEMBERS, weights=[3, 1], temperature=0.5).fit(X, y)
     parts = [clone(model).fit(X, y).predict_proba(X) for _, model in MEMBERS]
-    mixed = (1 - blend.floor_) * (0.75 * parts[0] + 0.25 * parts[1]) + blend.floor_ / 2
-    assert_allclose(blend.predict_proba(X), mixed)
+    mixed = (parts[0] ** 0.75 * parts[1] ** 0.25) ** 2
+    mixed /= mixed.sum(axis=1, keepdims=True)
+    mixed = (1 - blend.floor_) * mixed + blend.floor_ / 2
+    assert_allclose(blend.predict_proba(X), mixed, atol=1e-5)
     assert (blend.predict(X) == blend.classes_[mixed.argmax(axis=1)]).all()
 
 
 def test_learned_weights_find_the_better_member():
     X, y = make_synthetic_1(400, random_state=0)
     forest = RandomForestClassifier(50, min_samples_leaf=5, random_state=0)
-    members = [("good", forest), ("useless", DummyClassifier(strategy="uniform"))]
+    members = [
+        ("good", forest),
+        ("useless", DummyClassifier(strategy="stratified", random_state=0)),
+    ]
     blend = BlendClassifier(members).fit(X, y)
     assert blend.weights_[0] > 0.7
     X_new, y_new = make_synthetic_1(4000, random_state=1)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from rejo.baselines import BlendClassifier, ThresholdRejectClassifier
+from rejo.baselines import BlendClassifier, Pieces, ThresholdRejectClassifier
 from rejo.estimators import (
     RejoBoost,
     RejoKernelLogistic,
@@ -66,6 +66,7 @@ def members():
 POSTERIORS = {
     **{name: ThresholdRejectClassifier(member) for name, member in members()},
     "tree": ThresholdRejectClassifier(DecisionTreeClassifier(max_depth=4)),
+    "additive": ThresholdRejectClassifier(make_pipeline(Pieces(3), LogisticRegression())),
     "tiny forest": ThresholdRejectClassifier(ExtraTreesClassifier(3, random_state=0)),
     "stumps": ThresholdRejectClassifier(DecisionTreeClassifier(min_samples_leaf=100)),  # one leaf
     "blend": ThresholdRejectClassifier(

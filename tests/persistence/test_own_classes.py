@@ -23,6 +23,7 @@ from rejo.baselines import (
     EmbeddedRejectSVC,
     FrankHallReject,
     NoveltyReject,
+    Pieces,
     SurrogateRejectSVC,
     ThresholdRejectClassifier,
 )
@@ -78,6 +79,7 @@ LEARNERS = {
     "sigmoid": ThresholdRejectClassifier(SVC(kernel="linear"), cv=2),
     "isotonic": ThresholdRejectClassifier(logistic, calibration="isotonic", cv=2),
     "temperature": ThresholdRejectClassifier(logistic, calibration="temperature", cv=2),
+    "pieces": ThresholdRejectClassifier(make_pipeline(Pieces(3), logistic)),
     "boundaries": ThresholdRejectClassifier(RejoSVC(), cv=2),
     "blend": ThresholdRejectClassifier(blend),
     "novel": NoveltyReject(logistic, cv=2),

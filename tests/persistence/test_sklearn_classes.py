@@ -13,7 +13,11 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
@@ -64,6 +68,7 @@ CLASSIFIERS = {
     "network adam": MLPClassifier((3,), random_state=0, max_iter=2, early_stopping=True),
     "tree": DecisionTreeClassifier(max_depth=3),
     "forest": RandomForestClassifier(3, max_depth=3, oob_score=False, random_state=0),
+    "extra": ExtraTreesClassifier(3, max_depth=3, random_state=0),
     "boosting": HistGradientBoostingClassifier(max_iter=3, early_stopping=True),
     "sigmoid": CalibratedClassifierCV(SVC(kernel="linear"), cv=StratifiedKFold(2)),
     "isotonic": CalibratedClassifierCV(RandomForestClassifier(3), method="isotonic", cv=2),

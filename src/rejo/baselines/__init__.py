@@ -5,9 +5,10 @@ edges of the reject region, at each split of ordered classes (``frank_hall``).  
 weights, folds and scores (``_wrapped``), the step from scores to posteriors (``calibration``) and
 an exact search for cut-offs (``cutoffs``).  Two support vector
 machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
-(``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
-several classifiers.  ``cut_ranking`` moves the cut of a learner
-by boundaries, and ``novelty`` adds a detector of cases unlike those of training to any of them.
+(``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` makes one posterior of
+those of several classifiers, and ``pieces`` a sum of curves of a linear one.  ``cut_ranking`` moves
+the cut of a learner by boundaries, and ``novelty`` adds a detector of cases unlike those of
+training to any of them.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -18,9 +19,8 @@ from rejo.baselines._wrapped import FEATURES, copy_fitted, with_last
 from rejo.baselines.blend import (
     BlendClassifier,
     believable,
-    learn_temperature,
-    learn_weights,
-    tempered,
+    learn_powers,
+    pooled,
 )
 from rejo.baselines.calibration import calibrated, fit_calibrator
 from rejo.baselines.cut_ranking import CutRanking
@@ -28,6 +28,7 @@ from rejo.baselines.cutoffs import best_cutoffs
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
 from rejo.baselines.novelty import NoveltyReject
+from rejo.baselines.pieces import Pieces
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
 

@@ -30,9 +30,8 @@ from rejo.baselines import (
     BlendClassifier,
     ThresholdRejectClassifier,
     believable,
-    learn_temperature,
-    learn_weights,
-    tempered,
+    learn_powers,
+    pooled,
 )
 from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
 from rejo.decisions import uniform_prices
@@ -68,7 +67,6 @@ LEGS = (1_000, 4_000)  # cases in the first legs; the last is run on all
 LEG_FOLDS = 3  # of the folds, in the first legs
 LOST = 1.25  # out of the race with a log loss above this times the lowest
 CALIBRATED = 1.005  # log loss up to this times that after calibration: a model stays as it is
-PRIOR = 50.0  # cases that equal weights in a blend count for
 LEAST_WEIGHT = 0.03  # in a blend; others are left out
 GROWTH = 0.75  # power of the number of cases by which a fit takes longer: 0.2 to 1.5 seen
 SETTLING = 1.0  # seconds after the last fit, for the operating point and the file: 0.6 to 1.4 seen
@@ -293,7 +291,6 @@ def _tried(
 ) -> list[Tried]:  # fmt: skip
     """Calibrate the posteriors of each model, blend them, and say what each costs."""
     y, n = race.k, len(race.k)
-    prior = PRIOR * n / size
     tuned = {r.name: clone(r.model).set_params(**r.best) for r in runners}
     times = {r.name: r.seconds(n) for r in runners}
     best = {r.name: r.best for r in runners}
@@ -309,7 +306,7 @@ def _tried(
     if blends and len(parts) >= least:
         members_of["blend"] = parts
     for name, members in members_of.items():
-        p, weights, temperature = blend(members, about["fold"], y, prior)
+        p, weights, temperature = blend(members, about["fold"], y, n / size)
         cases = of_posteriors(p, **about)
         losses = cases.log_losses()
         if name in parts:
@@ -339,22 +336,24 @@ def _mean(costs: Sequence[Interval[float]]) -> Interval[float]:
 
 
 def blend(
-    parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float = PRIOR
+    parts: Mapping[str, Floats], fold: Indices, y: Indices, n_alike: float = 1.0
 ) -> tuple[Floats, dict[str, float], float]:
-    """Posteriors (n, K) of a blend, each fold by what the others gave; weights, temperature."""
+    """Posteriors (n, K) of a blend, each fold by what the others gave; weights, temperature.
+
+    There are ``n_alike`` cases for each independent one.
+    """
     names, p = list(parts), np.array(list(parts.values()))  # (m, n, K)
-    w = learn_weights(p, y, prior=prior)
-    some = w >= min(LEAST_WEIGHT, w.max())
+    powers = learn_powers(p, y, alike=n_alike)
+    some = powers >= min(LEAST_WEIGHT * powers.sum(), powers.max())
     names, p = [name for name, kept in zip(names, some, strict=True) if kept], p[some]
-    w = learn_weights(p, y, prior=prior)
-    temperature = learn_temperature(np.tensordot(w, p, 1), y)
+    powers = learn_powers(p, y, alike=n_alike)
     held_out = np.empty(p.shape[1:])
     for f in range(fold.max() + 1):
         mine = fold == f
-        others = learn_weights(p[:, ~mine], y[~mine], prior=prior)
-        mixed = np.tensordot(others, p, 1)
-        held_out[mine] = tempered(mixed[mine], learn_temperature(mixed[~mine], y[~mine]))
-    return believable(held_out, len(y)), dict(zip(names, w.tolist(), strict=True)), temperature
+        others = learn_powers(p[:, ~mine], y[~mine], alike=n_alike)
+        held_out[mine] = pooled(p[:, mine], others)
+    weights = dict(zip(names, (powers / powers.sum()).tolist(), strict=True))
+    return believable(held_out, len(y)), weights, float(1 / powers.sum())
 
 
 # ---- the race -----------------------------------------------------------------------------
@@ -519,7 +518,7 @@ class Race:
         for runner in runners:
             if runner.by_posteriors:
                 cases: Any = runner.points_at[0]
-                p = tempered(cases.p, learn_temperature(cases.p, cases.y))
+                p = pooled(cases.p[None], learn_powers(cases.p[None], cases.y))
                 losses[runner.name] = float(of_posteriors(p, y=cases.y).log_losses().mean())
         lowest, kept = min(losses.values(), default=np.nan), []
         for runner in runners:
