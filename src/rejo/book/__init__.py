@@ -3,11 +3,13 @@
 ``rejo predict --book`` adds a batch of cases, ``rejo answers`` what is learned of them later; all
 else is read from the two, joined case by case: see :meth:`Book.cases`.  Features are not stored.
 
-``store`` has the file: :class:`Book`, its tables, and what keeps it whole.
+``store`` has the file: :class:`Book`, its tables, and what keeps it whole; ``batches`` makes rows
+of it from decisions.
 """
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.book.store import Book, Taken
+from rejo.book.batches import about_model, case_rows, columns_found
+from rejo.book.store import Batch, Book, Taken
 
 __all__: list[str] = []  # nothing here is public
