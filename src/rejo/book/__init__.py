@@ -4,7 +4,8 @@
 else is read from the two, joined case by case: see :meth:`Book.cases`.  Features are not stored.
 
 ``store`` has the file: :class:`Book`, its tables, and what keeps it whole; ``batches`` makes rows
-of it from decisions, ``answers`` from tables of answers, and ``counts`` counts them.
+of it from decisions, ``answers`` from tables of answers, ``counts`` counts them, and
+``learning`` turns answered cases into ones to learn from and to test on.
 """
 
 # ruff: noqa: F401 (names for other rooms)
@@ -12,6 +13,7 @@ of it from decisions, ``answers`` from tables of answers, and ``counts`` counts 
 from rejo.book.answers import Answers, take_answers
 from rejo.book.batches import about_model, case_rows, columns_found
 from rejo.book.counts import COUNTED, count_cases
+from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, test_cases
 from rejo.book.store import Batch, Book, Taken
 
 __all__: list[str] = []  # nothing here is public
