@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
 from rejo.metrics import Interval
 from rejo.scoring import hashes_of
 from rejo.tables import uniform
 
-STRATA = (
-    8  # by chance, of the decided and of the reviewed of each half: finer ones have few answers
-)
+STRATA = 8  # by chance, of the decided and of the reviewed of each half: more have few answers
 LEAST = 5  # answers in a stratum, if it can be joined with the next
 # The weight of a case at most.  A higher one makes a few cases decide all; a lower one leaves more
 # of the selection in.
@@ -94,11 +92,7 @@ def copies(weight: Floats, seed: int, *, alike: bool) -> NDArray[np.intp]:
 
 
 def compare_costs(
-    y: NDArray[np.intp],
-    old: NDArray[np.intp],
-    new: NDArray[np.intp],
-    prices: Floats,
-    weight: Floats,
+    y: Indices, old: Indices, new: Indices, prices: Floats, weight: Floats
 ) -> Comparison:
     """Compare decisions (n,), of which -1 is a review, on cases of classes ``y`` (n,)."""
     if not len(y):

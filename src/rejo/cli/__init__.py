@@ -27,9 +27,8 @@ options, and ``run(arguments)``, which does the work.
     compare data replication with its rivals on a table, or on problems with a known best risk
 
 Exit codes: 0 success, 1 a bug in rejo, 2 wrong usage or a file that cannot be read or written, 3
-bad data, 4 a bad model file, 5 a target that cannot be reached, or a new
-model that is not better, 6 a column that is not as in
-training, so that no case is decided, 130 interrupted. Errors are one
+bad data, 4 a bad model file, 5 a target that cannot be reached, or a new model that is no better, 6
+a column that is not as in training, so that no case is decided, 130 interrupted. Errors are one
 line on stderr. What a command prints never costs it its work: if the reader of stdout leaves, as in
 ``rejo train ... | head -1``, or stdout or stderr is closed, all files are written, and the code is
 0; if the disk of stdout is full, they are written too, and the code is 2. Libraries are imported

@@ -125,16 +125,16 @@ def _with_features(
     if id is None:
         raise CommandError("the model does not say which column has the ids: give --id")
     text = list(dict.fromkeys(name for name in (id, columns.group, columns.groups) if name))
-    wanted, parts = set(answered["id"]), []
-    for path in arguments.cases:
-        for chunk in read_chunks(path, opened.encoder, text=text, **options.reading(arguments)):
-            parts.append(chunk[chunk[id].isin(wanted)])
+    wanted, reading = set(answered["id"]), options.reading(arguments)
+    parts = [
+        chunk[chunk[id].isin(wanted)]
+        for path in arguments.cases
+        for chunk in read_chunks(path, opened.encoder, text=text, **reading)
+    ]
     rows = pd.concat(parts, ignore_index=True).drop_duplicates(id, keep="last")
     there = answered["id"].isin(set(rows[id]))
     if lacking := int((~there).sum()):
-        warn(
-            f"{lacking:,} of {len(answered):,} answered cases are in none of the tables of --cases"
-        )
+        warn(f"{lacking:,} of {len(answered):,} answered cases are in no table of --cases")
     answered = answered[there].reset_index(drop=True)
     return answered, rows.set_index(id).loc[answered["id"]].reset_index(drop=True)
 
@@ -178,7 +178,7 @@ def _compared(
     import numpy as np
 
     from rejo.book import MOST, compare_costs
-    from rejo.prices import uniform_prices
+    from rejo.decisions import uniform_prices
 
     prices = old.model.prices_
     if prices is None:
