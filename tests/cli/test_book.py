@@ -208,8 +208,8 @@ def test_outcomes_and_columns_of_other_names(run, decided):
 
 
 def test_hostile_and_foreign_answers_change_nothing_else(run, decided):
-    truth, queue = decided
-    odd = ['=HYPERLINK("http://x")', "'; DROP TABLE cases; --", "other-7", "\x00", "😀" * 2000]
+    _, queue = decided
+    odd = ['=HYPERLINK("http://x")', "'; DROP TABLE cases; --", "other-7", "\x07", "😀" * 2000]
     rows = [(id, "good", "=cmd|' /C calc'!A0") for id in odd]
     rows += [(queue[0], "=1+1", "Bob"), (queue[1], "gold", "Bob"), (queue[2], "good", "@SUM(A1)")]
     pd.DataFrame(rows, columns=["id", "class", "who"]).to_csv("odd.csv", index=False)
@@ -261,33 +261,21 @@ def test_conflicts_are_said_and_counted(run, decided):
 # ---- update and the card --------------------------------------------------------------------
 
 
-def moved(n, name, seed):
-    """Cases of a world in which age no longer matters, but the job does."""
-    frame = make_table(n, seed=seed)
-    random = np.random.RandomState(seed)
-    score = (frame["job"] == "cook") - (frame["job"] == "smith") + random.normal(0, 0.3, n)
-    frame = frame.assign(
-        grade=np.where(score > 0, "good", "bad"), case=[f"{name}-{i}" for i in range(n)]
-    )
-    frame.to_csv(f"{name}.csv", index=False)
-    frame[["case", "grade"]].rename(columns={"grade": "outcome"}).to_csv(
-        f"{name}-o.csv", index=False
-    )
-    return frame
+def moved(n, seed):
+    """Classes (n,) of a world in which age no longer matters, but the job does."""
+    job = make_table(n, seed=seed)["job"]
+    score = 1.0 * (job == "cook") - (job == "smith")
+    return np.where(score + np.random.RandomState(seed).normal(0, 0.3, n) > 0, "good", "bad")
 
 
 @pytest.mark.parametrize("world", ["moved", "same"])
 def test_a_new_model_is_recommended_if_it_is_better(run, decide, posterior, world):
     for week in range(2):
-        if world == "moved":
-            moved(300, f"w{week}", 20 + week)
-        else:
-            frame = new_cases(300, f"w{week}", 20 + week)
-            frame[["case", "grade"]].rename(columns={"grade": "outcome"}).to_csv(
-                f"w{week}-o.csv", index=False
-            )
+        about = {"grade": moved(300, 20 + week)} if world == "moved" else {}
+        frame = new_cases(300, f"w{week}", 20 + week, **about)
         decide(f"w{week}", "--audit", str(SHARE))
-        answer(run, f"w{week}-o.csv")
+        frame[["case", "grade"]].to_csv("o.csv", index=False)
+        answer(run, "o.csv", "--outcome", "grade")
     model, data = posterior
     words = ("update", model, "cases.db", data, "--cases", "w0.csv", "w1.csv", "-o", "new.rejo")
     code, out, err = run(*words, "--json")
@@ -301,7 +289,7 @@ def test_a_new_model_is_recommended_if_it_is_better(run, decide, posterior, worl
     assert new.classes_.tolist() == old.classes_.tolist()
     assert new.get_params()["cost_of"] == old.get_params()["cost_of"]
     if world == "moved":  # as it says: on cases that neither has seen
-        later = moved(2000, "later", 99)
+        later = new_cases(2000, "later", 99, grade=moved(2000, 99))
         costs = []
         for path in (model, "new.rejo"):
             assert run("predict", path, "later.csv", "-o", "d.csv", "--overwrite")[0] == 0
@@ -311,9 +299,9 @@ def test_a_new_model_is_recommended_if_it_is_better(run, decide, posterior, worl
         assert saved["low"] - 0.5 < costs[0] - costs[1] < saved["high"] + 0.5
 
 
-def test_a_card_says_what_is_known(run, decided, posterior, refused):
+def test_a_card_says_what_is_known(run, decided, posterior, refused, folder):
     assert run("inspect", posterior[0], "--card", "card.md", "--book", "cases.db")[0] == 0
-    card = open("card.md").read()
+    card = (folder / "card.md").read_text()
     facts = [inspect(posterior[0]).payload_hash, "bad", "good", "| 10 |", "200 cases"]
     assert [fact for fact in facts if fact not in card] == []
     refused(2, "inspect", posterior[0], "--card", "card.md")
