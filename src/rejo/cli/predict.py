@@ -27,7 +27,8 @@ from rejo.cli._files import (
 from rejo.cli._model_file import needing, open_model
 
 if TYPE_CHECKING:
-    from rejo.scoring import CaseCounts, Opened, ScoringPlan
+    from rejo.book import Batch
+    from rejo.scoring import CaseCounts, Decider, Opened, ScoringPlan
 
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
@@ -53,6 +54,14 @@ def add(parser: Any) -> None:
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
     options.add(parser, "--capacity", "--audit", "--why", "--strict", "--accept")
+    kept = (
+        "also add the cases to this case book, which is made if there is none; they need an id. "
+        "The audit then draws more of the cases whose chance of an error is high, and the book "
+        "keeps the weights"
+    )
+    parser.add_argument("--book", type=Path, metavar="DB", help=kept)
+    blind = "with --book: nothing in the output tells the cases of the audit from other reviews"
+    parser.add_argument("--blind", action="store_true", help=blind)
     groups = "column to promise by, if the model has such promises (default: that of training)"
     options.add(parser, "--group", help=groups)
     options.add_reading(parser)
@@ -68,15 +77,18 @@ def run(arguments: argparse.Namespace) -> None:
     from rejo.tables import HeldFile
 
     many = is_many(arguments)
-    check_apart(arguments.model, arguments.data, arguments.output)
+    check_apart(arguments.model, arguments.data, arguments.output, arguments.book)
     if arguments.json and arguments.output == "-":
         raise CommandError("--json describes the output file: give one with -o FILE")
+    _check_book(arguments, many=many)
     if many:
         check_folder(arguments)
     else:
-        _check_output(arguments.output, overwrite=arguments.overwrite)
+        check_table_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
-    plan = ScoringPlan.of(opened, reading=options.reading(arguments), **_given(arguments))
+    plan = ScoringPlan.of(
+        opened, reading=options.reading(arguments), seed=arguments.seed, **_given(arguments)
+    )
     with _explained(), needing(group=plan.group):
         decide = _decide_files if many else _decide_table
         found, counts, capacity = decide(arguments, opened, plan)
@@ -90,8 +102,27 @@ def run(arguments: argparse.Namespace) -> None:
         if counts is None:
             print(f"{output} has these decisions already.")
         print_summary(opened, found, counts, capacity, output)
+        if batch := found.get("book"):
+            has = "had this batch already" if batch["known"] else "has them"
+            print(f"{arguments.book} {has}: batch {batch['batch']}.")
     if counts is not None and counts.held():
         raise HeldFile(counts.strange, "The whole file goes to review")
+
+
+def _check_book(arguments: argparse.Namespace, *, many: bool) -> None:
+    """Refuse a book that cannot be used, before any work is done."""
+    if arguments.blind and not (arguments.book and arguments.audit):
+        raise CommandError("--blind hides which cases are audited: add --audit and --book")
+    if arguments.book is None:
+        return
+    if many:
+        raise CommandError("--book takes one table at a time: run the command for each file")
+    if arguments.book.exists():
+        from rejo.book import Book
+
+        Book(arguments.book).close()
+    else:
+        check_output(arguments.book, overwrite=False, option="--book")
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -104,39 +135,82 @@ Done = tuple[dict[str, Any], "CaseCounts | None", int | None]  # numbers of case
 
 def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPlan) -> Done:
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
-    import numpy as np
-
+    from rejo.book import case_rows
     from rejo.scoring import (
+        Audit,
         CaseCounts,
         Decider,
         ahead,
         capacity_of,
         decision_frame,
+        mix_in,
         ranked,
         ranks_of,
         spool,
     )  # fmt: skip
     from rejo.tables import TableWriter, place_of
 
-    decide = Decider(opened, plan, np.random.RandomState(arguments.seed))
+    audit, book = None, arguments.book
+    if book and plan.audit:  # the book remembers the weights
+        audit, plan = Audit(plan.audit, plan.seed), plan._replace(audit=None)
+    decide = Decider(opened, plan)
     place = partial(place_of, arguments.data, **plan.reading)
     with TemporaryFile() as file:
         decided = _counted(decide.read(arguments.data, place))
+        decided = decided if audit is None else audit.counted(decided)
         candidates, n_cases = spool(decided, file, gettempdir())
         counts = CaseCounts(has_ids=decide.has_ids, strange=decide.strange())
+        if book and not counts.has_ids:
+            raise CommandError("--book needs a column that names the cases: add --id COL")
+        candidates = candidates if audit is None else audit.candidates(file)
+        if arguments.blind:
+            mix_in(candidates, arguments.seed)
         capacity = capacity_of(arguments.capacity, n_cases)
         id = plan.id if counts.has_ids else None
 
         def frames() -> Iterator[Any]:
             file.seek(0)
-            for part in ranked(file, ranks_of(candidates, capacity), held=counts.held()):
+            draw = None if audit is None else audit.draw
+            for part in ranked(file, ranks_of(candidates, capacity), held=counts.held(), draw=draw):
                 counts.add(part)
-                yield decision_frame(part, opened, id=id, why=plan.why)
+                weights = None if audit is None else audit.weights(part)
+                rows = case_rows(part, opened, weights) if book else None
+                blind = arguments.blind
+                yield decision_frame(part, opened, id=id, why=plan.why, blind=blind), rows
 
-        with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
-            for frame in progress(ahead(frames()), max(1, len(candidates)), "writing"):
+        # The book is complete first: if the output then fails, a repetition adds nothing twice.
+        with (
+            TableWriter(arguments.output, overwrite=arguments.overwrite) as writer,
+            _batch(arguments, opened, decide, counts) as batch,
+        ):
+            for frame, rows in progress(ahead(frames()), max(1, len(candidates)), "writing"):
                 writer.write(frame)
-    return counts.as_json(), counts, capacity
+                if batch is not None and len(rows):
+                    batch.add(rows)
+    about = {} if batch is None else {"book": {"batch": batch.number, "known": batch.known}}
+    return counts.as_json() | about, counts, capacity
+
+
+@contextmanager
+def _batch(
+    arguments: argparse.Namespace, opened: Opened, decide: Decider, counts: CaseCounts
+) -> Iterator[Batch | None]:
+    """Yield the batch of the book that takes the cases, if there is one."""
+    if arguments.book is None:
+        yield None
+        return
+    from rejo.book import Book, about_model, columns_found
+
+    found, about = opened.found, about_model(opened, decide.plan.id)
+    with (
+        Book(arguments.book, create=True) as book,
+        book.batch(
+            found.payload_hash, about, name=found.path.name,
+            file=Path(without_password(arguments.data)).name, seed=arguments.seed,
+            audit=arguments.audit, columns=columns_found(decide.differences(), counts.strange),
+        ) as batch,
+    ):  # fmt: skip
+        yield batch
 
 
 def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: ScoringPlan) -> Done:
@@ -151,7 +225,7 @@ def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
     return found.manifest["counts"], found.counts, found.manifest["capacity"]
 
 
-def _check_output(output: str, *, overwrite: bool) -> None:
+def check_table_output(output: str, *, overwrite: bool) -> None:
     """Refuse an output that cannot be written, before any work is done."""
     from rejo.tables import TableError, check_output_format, is_url
 

@@ -44,6 +44,7 @@ from rejo.tables.pieces import (
     read_piece,
     row_hashes,
     share,
+    uniform,
 )
 from rejo.tables.reading import Table, read_table
 from rejo.tables.sources import check_output_format, is_url, place_of
