@@ -52,7 +52,7 @@ def add(parser: Any) -> None:
     options.add(parser, "--overwrite")
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
-    options.add(parser, "--capacity", "--audit", "--why", "--strict", "--accept")
+    options.add(parser, "--capacity", "--audit", "--why", "--why-words", "--strict", "--accept")
     groups = "column to promise by, if the model has such promises (default: that of training)"
     options.add(parser, "--group", help=groups)
     options.add_reading(parser)
@@ -95,8 +95,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("id", "group", "why", "audit", "strict", "accept")
-    return {name: getattr(arguments, name) for name in names}
+    names = ("id", "group", "why", "why_words", "audit", "strict", "accept")
+    found = {name: getattr(arguments, name) for name in names}
+    if found["why_words"] is not None and found["why"] is None:
+        raise CommandError("--why-words says what --why names in sentences: add --why decided")
+    return found
 
 
 Done = tuple[dict[str, Any], "CaseCounts | None", int | None]  # numbers of cases, and the capacity
@@ -131,7 +134,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
             file.seek(0)
             for part in ranked(file, ranks_of(candidates, capacity), held=counts.held()):
                 counts.add(part)
-                yield decision_frame(part, opened, id=id, why=plan.why)
+                yield decision_frame(part, opened, id=id, why=plan.why is not None)
 
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for frame in progress(ahead(frames()), max(1, len(candidates)), "writing"):
