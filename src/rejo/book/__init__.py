@@ -1,0 +1,13 @@
+"""The case book: one SQLite file with what was decided, what reviewers said, and what came of it.
+
+``rejo predict --book`` adds a batch of cases, ``rejo answers`` what is learned of them later; all
+else is read from the two, joined case by case: see :meth:`Book.cases`.  Features are not stored.
+
+``store`` has the file: :class:`Book`, its tables, and what keeps it whole.
+"""
+
+# ruff: noqa: F401 (names for other rooms)
+
+from rejo.book.store import Book, Taken
+
+__all__: list[str] = []  # nothing here is public
