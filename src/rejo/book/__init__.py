@@ -3,11 +3,20 @@
 ``rejo predict --book`` adds a batch of cases, ``rejo answers`` what is learned of them later; all
 else is read from the two, joined case by case: see :meth:`Book.cases`.  Features are not stored.
 
-``store`` has the file: :class:`Book`, its tables, and what keeps it whole.
+``store`` has the file: :class:`Book`, its tables, and what keeps it whole.  ``reviewers`` finds how
+often people are right, and ``assignment`` shares the cases among them.
 """
 
 # ruff: noqa: F401 (names for other rooms)
 
+from rejo.book.assignment import Team, assign, read_team, share
+from rejo.book.reviewers import (
+    accuracies,
+    review_prices,
+    reviewer_lines,
+    reviewer_table,
+    shrunk,
+)
 from rejo.book.store import Book, Taken
 
 __all__: list[str] = []  # nothing here is public

@@ -6,7 +6,7 @@ one of ``, ; : = >`` is written in double quotes.
 
 # ruff: noqa: F401 (names for other rooms)
 
-from rejo.prices._entries import read_prices, renamed_classes
+from rejo.prices._entries import quoted, read_prices, renamed_classes
 from rejo.prices._formulas import HIGHEST
 from rejo.prices._matrix import case_costs, price_matrix, reject_cost_of
 from rejo.prices._reviews import (
