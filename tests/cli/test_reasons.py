@@ -25,12 +25,12 @@ def test_an_audit_sample(run, predict, model, table, monkeypatch):
     pd.testing.assert_frame_equal(found[kept], whole[kept])
     rest = whole.columns.drop("rank")
     pd.testing.assert_frame_equal(found.loc[~drawn, rest], whole.loc[~drawn, rest])
-    frame = read_table("many.csv", text=["case"]).frame
-    same = rejo.load(model).review(frame, audit=0.1, random_state=0)
-    assert (drawn == (same["reason"] == "policy").to_numpy()).all()
-    # The sample is that of the seed, however the file is read.
+    # The sample is that of the ids and the seed, however the file is read and in any order.
     monkeypatch.setattr("rejo.scoring.decider.ROWS", 7)
     pd.testing.assert_frame_equal(predict(model, "many.csv", "--audit", "0.1"), found)
+    table(2000, seed=4)[::-1].to_csv("turned.csv", index=False)
+    turned = predict(model, "turned.csv", "--audit", "0.1")[::-1].reset_index(drop=True)
+    assert (turned["detail"] == "audit sample").equals(drawn)
     other = predict(model, "many.csv", "--audit", "0.1", "--seed", "1")
     assert (other["detail"] == "audit sample").ne(drawn).any()
 

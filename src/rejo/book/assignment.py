@@ -1,5 +1,6 @@
 """Who reviews which case: the lowest expected cost within everybody's time."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,7 +66,7 @@ def read_team(frame: "DataFrame", classes: Sequence[str], where: str) -> Team:
     own = frame["classes"].fillna("") if "classes" in frame else [""] * len(names)
     decides = np.ones((len(names), len(classes)), dtype=bool)
     for i, text in enumerate(own):
-        given = [part.strip() for part in str(text).split(",") if part.strip()]
+        given = [part.strip() for part in re.split("[,;|]", str(text)) if part.strip()]
         if unknown := [name for name in given if name not in classes]:
             raise refuse(
                 f"the model has no class {unknown[0]!r:.40}",

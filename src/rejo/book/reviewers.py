@@ -82,7 +82,9 @@ def reviewer_table(
     import pandas as pd
 
     newest = answers.sort_values("time", kind="stable")
-    reviews = newest[newest["kind"] == "review"].drop_duplicates(["id", "batch", "who"], keep="last")
+    reviews = newest[newest["kind"] == "review"].drop_duplicates(
+        ["id", "batch", "who"], keep="last"
+    )
     outcomes = newest[newest["kind"] == "outcome"].drop_duplicates(["id", "batch"], keep="last")
     counted = {
         "outcome": _compared(reviews, outcomes),
@@ -153,4 +155,3 @@ def reviewer_lines(table: "DataFrame") -> list[str]:
     if prices := review_prices(table):
         lines.append(f"In the price of a review: --costs ...,{prices}")
     return lines
-

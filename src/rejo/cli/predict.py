@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rejo._io import progress, without_password
 from rejo.cli import _options as options
+from rejo.cli import _sharing as sharing
 from rejo.cli._decision_lines import print_summary, warn_of_decisions
 from rejo.cli._files import (
     CommandError,
@@ -27,7 +28,8 @@ from rejo.cli._files import (
 from rejo.cli._model_file import needing, open_model
 
 if TYPE_CHECKING:
-    from rejo.scoring import CaseCounts, Opened, ScoringPlan
+    from rejo.book import Batch
+    from rejo.scoring import CaseCounts, Decider, Opened, ScoringPlan
 
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
@@ -53,6 +55,18 @@ def add(parser: Any) -> None:
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
     options.add(parser, "--capacity", "--audit", "--why", "--why-words", "--strict", "--accept")
+    kept = (
+        "also add the cases to this case book, which is made if there is none; they need an id. "
+        "The audit then draws more of the cases whose chance of an error is high, and the book "
+        "keeps the weights"
+    )
+    parser.add_argument("--book", type=Path, metavar="DB", help=kept)
+    blind = (
+        "with --book: nothing in the output tells the cases of the audit from other reviews; the "
+        "--queue is without what the model suggests"
+    )
+    parser.add_argument("--blind", action="store_true", help=blind)
+    sharing.add(parser)
     groups = "column to promise by, if the model has such promises (default: that of training)"
     options.add(parser, "--group", help=groups)
     options.add_reading(parser)
@@ -68,15 +82,22 @@ def run(arguments: argparse.Namespace) -> None:
     from rejo.tables import HeldFile
 
     many = is_many(arguments)
-    check_apart(arguments.model, arguments.data, arguments.output)
+    check_apart(
+        arguments.model, arguments.data, arguments.output, arguments.book, arguments.reviewers,
+        arguments.queue,
+    )  # fmt: skip
     if arguments.json and arguments.output == "-":
         raise CommandError("--json describes the output file: give one with -o FILE")
+    _check_book(arguments, many=many)
+    sharing.check(arguments, many=many)
     if many:
         check_folder(arguments)
     else:
         _check_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
-    plan = ScoringPlan.of(opened, reading=options.reading(arguments), **_given(arguments))
+    plan = ScoringPlan.of(
+        opened, reading=options.reading(arguments), seed=arguments.seed, **_given(arguments)
+    )
     with _explained(), needing(group=plan.group):
         decide = _decide_files if many else _decide_table
         found, counts, capacity = decide(arguments, opened, plan)
@@ -84,14 +105,39 @@ def run(arguments: argparse.Namespace) -> None:
     said = arguments.output != "-" and not arguments.json
     if counts is not None:
         warn_of_decisions(opened, counts, plan, capacity=capacity, said=said)
+    shared = found.pop("told", [])
     if arguments.json:
         print_json({"output": output, **found})
     elif arguments.output != "-":  # or the decisions themselves are printed
         if counts is None:
             print(f"{output} has these decisions already.")
         print_summary(opened, found, counts, capacity, output)
+        for line in shared:
+            print(line)
+        if batch := found.get("book"):
+            has = "had this batch already" if batch["known"] else "has them"
+            print(f"{arguments.book} {has}: batch {batch['batch']}.")
     if counts is not None and counts.held():
         raise HeldFile(counts.strange, "The whole file goes to review")
+
+
+def _check_book(arguments: argparse.Namespace, *, many: bool) -> None:
+    """Refuse a book that cannot be used, before any work is done."""
+    if arguments.blind and not (arguments.queue or (arguments.book and arguments.audit)):
+        raise CommandError(
+            "--blind hides which cases are audited: add --audit and --book; or what the model "
+            "suggests: add --queue"
+        )
+    if arguments.book is None:
+        return
+    if many:
+        raise CommandError("--book takes one table at a time: run the command for each file")
+    if arguments.book.exists():
+        from rejo.book import Book
+
+        Book(arguments.book).close()
+    else:
+        check_output(arguments.book, overwrite=False, option="--book")
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -107,39 +153,102 @@ Done = tuple[dict[str, Any], "CaseCounts | None", int | None]  # numbers of case
 
 def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPlan) -> Done:
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
-    import numpy as np
-
+    from rejo.book import case_rows
     from rejo.scoring import (
+        Audit,
         CaseCounts,
         Decider,
         ahead,
         capacity_of,
         decision_frame,
+        mix_in,
         ranked,
         ranks_of,
         spool,
     )  # fmt: skip
     from rejo.tables import TableWriter, place_of
 
-    decide = Decider(opened, plan, np.random.RandomState(arguments.seed))
+    audit, book = None, arguments.book
+    if book and plan.audit:  # the book remembers the weights
+        audit, plan = Audit(plan.audit, plan.seed), plan._replace(audit=None)
+    decide, team = Decider(opened, plan), sharing.Sharing(arguments, opened)
     place = partial(place_of, arguments.data, **plan.reading)
     with TemporaryFile() as file:
         decided = _counted(decide.read(arguments.data, place))
+        decided = decided if audit is None else audit.counted(decided)
         candidates, n_cases = spool(decided, file, gettempdir())
         counts = CaseCounts(has_ids=decide.has_ids, strange=decide.strange())
+        if book and not counts.has_ids:
+            raise CommandError("--book needs a column that names the cases: add --id COL")
+        candidates = candidates if audit is None else audit.candidates(file)
+        if arguments.blind:
+            mix_in(candidates, arguments.seed)
         capacity = capacity_of(arguments.capacity, n_cases)
         id = plan.id if counts.has_ids else None
 
-        def frames() -> Iterator[Any]:
-            file.seek(0)
-            for part in ranked(file, ranks_of(candidates, capacity), held=counts.held()):
-                counts.add(part)
-                yield decision_frame(part, opened, id=id, why=plan.why is not None)
+        ranks = ranks_of(candidates, capacity)
 
-        with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
-            for frame in progress(ahead(frames()), max(1, len(candidates)), "writing"):
+        def parts() -> Iterator[Any]:
+            file.seek(0)
+            return ranked(file, ranks, held=counts.held(), draw=audit and audit.draw)
+
+        team.share(parts())
+
+        def frames() -> Iterator[Any]:
+            for part in parts():
+                counts.add(part)
+                rows = None
+                if book:
+                    rows = case_rows(part, opened, audit and audit.weights(part))
+                blind = arguments.blind
+                yield (
+                    decision_frame(
+                        part,
+                        opened,
+                        id=id,
+                        why=bool(plan.why),
+                        blind=blind,
+                        more=team.columns(part),
+                    ),
+                    rows,
+                )
+
+        # The book is complete first: if the output then fails, a repetition adds nothing twice.
+        with (
+            TableWriter(arguments.output, overwrite=arguments.overwrite) as writer,
+            _batch(arguments, opened, decide, counts) as batch,
+        ):
+            for frame, rows in progress(ahead(frames()), max(1, len(candidates)), "writing"):
                 writer.write(frame)
-    return counts.as_json(), counts, capacity
+                team.keep(frame)
+                if batch is not None and len(rows):
+                    batch.add(rows)
+            team.write()
+    about = {} if batch is None else {"book": {"batch": batch.number, "known": batch.known}}
+    if arguments.reviewers:
+        about["reviewers"] = dict(team.counts)
+    return counts.as_json() | about | {"told": team.told()}, counts, capacity
+
+
+@contextmanager
+def _batch(
+    arguments: argparse.Namespace, opened: Opened, decide: Decider, counts: CaseCounts
+) -> Iterator[Batch | None]:
+    """Yield the batch of the book that takes the cases, if there is one."""
+    if arguments.book is None:
+        yield None
+        return
+    from rejo.book import Book, about_model, columns_found
+
+    with (
+        Book(arguments.book, create=True) as book,
+        book.batch(
+            opened.found.payload_hash, about_model(opened), name=opened.found.path.name,
+            file=Path(without_password(arguments.data)).name, seed=arguments.seed,
+            audit=arguments.audit, columns=columns_found(decide.differences(), counts.strange),
+        ) as batch,
+    ):  # fmt: skip
+        yield batch
 
 
 def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: ScoringPlan) -> Done:

@@ -99,18 +99,15 @@ class Job(NamedTuple):
         return Path(self.work, part.name + DECIDED)
 
 
-def decide_part(job: Job, task: tuple[OutputPart, np.random.RandomState | None]) -> NDArray[Any]:
-    """Decide the cases of a part, keep them in the working folder, return those to review, perhaps.
-
-    The random numbers are those for an audit, from the first of the cases on.
-    """
-    part, drawing = task
+def decide_part(job: Job, task: tuple[OutputPart]) -> NDArray[Any]:
+    """Decide the cases of a part, keep them in a file, and return those to review, perhaps."""
+    (part,) = task
     file = job.spool(part)
     if file.exists():
         with file.open("rb") as stored:
             candidates = [cases.candidates() for cases in restored(stored)]
     else:
-        decide = Decider(job.model.open(), job.plan, drawing)
+        decide = Decider(job.model.open(), job.plan)
         decided = (cases for place in part.places() for cases in decide.read(*place))
         with WholeFile(file, overwrite=True) as new:
             candidates, _ = spool(decided, new, job.work)

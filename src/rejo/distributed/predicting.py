@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from rejo._io import without_password
 from rejo.distributed._output_folder import OutputFolder
 from rejo.distributed._part_tasks import (
     Job,
-    OutputPart,
     decide_part,
     parts_of,
     rank_part,
@@ -24,8 +22,6 @@ from rejo.distributed._sent_model import packed_model
 from rejo.distributed.here import in_order, place_of
 from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
 from rejo.tables import HeldFile, ParquetTable, Paths, absolute, check_columns
-
-DRAWN = 1 << 20  # numbers at a time
 
 
 class DecidedFolder(NamedTuple):
@@ -163,6 +159,7 @@ def predict(
         why=why,
         why_words=why_words,
         audit=audit,
+        seed=random_state,
         strict=strict,
         reading=reading,
         accept=accept,
@@ -176,7 +173,7 @@ def predict(
     check_columns(where, [*opened.encoder.kinds_, *named], table.columns)
 
     parts = parts_of(table.pieces)
-    about = _about(opened, plan, table, capacity=capacity, random_state=random_state)
+    about = _about(opened, plan, table, capacity=capacity)
     key = sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
     folder = OutputFolder(out, key, [part.name for part in parts])
     if (done := folder.finished()) is not None:
@@ -188,13 +185,12 @@ def predict(
     if counts.held():
         raise HeldFile(strange, "Nothing was decided")
 
-    drawing = np.random.RandomState(random_state) if audit else None
     with (
         place_of(client, n_jobs) as place,
         folder.working(overwrite=overwrite),  # once the cluster has answered
     ):
         job = Job(str(folder.path), str(folder.work), sent, plan)
-        deciding = place.each(decide_part, job, _drawn(parts, drawing))
+        deciding = place.each(decide_part, job, ((part,) for part in parts))
         candidates = in_order(deciding, parts, "deciding", show_progress)
         limit = capacity_of(capacity, table.rows)
         ends = np.cumsum(list(map(len, candidates)), dtype=int)
@@ -224,14 +220,3 @@ def _about(
             for file in table.files
         ],
     }
-
-
-def _drawn(
-    parts: Sequence[OutputPart], drawing: np.random.RandomState | None
-) -> Iterator[tuple[OutputPart, np.random.RandomState | None]]:
-    """Yield each part with the random numbers of one machine that decides all."""
-    for part in parts:
-        yield part, deepcopy(drawing)
-        if drawing is not None:
-            for done in range(0, part.rows, DRAWN):
-                drawing.uniform(size=min(DRAWN, part.rows - done))

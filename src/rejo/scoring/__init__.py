@@ -6,18 +6,22 @@ nothing.
 
 The modules, in reading order: ``cases`` (one record for each row: decision, reason, rank),
 ``model`` (a model file, the columns it needs, its judgement of rows), ``decider`` (chunks of a
-table become cases), ``counts`` (what became of all cases, and which names repeat), ``frame``
-(columns as people read them), ``labelled`` (cases whose classes are known) and ``ahead`` (work in a
-thread).  Cases wait on disk, because only after the last one is the order of the reviews known.
+table become cases), ``counts`` (what became of all cases, and which names repeat), ``audit``
+(which decided cases are looked at), ``frame`` (columns as people read them), ``labelled`` (cases
+whose classes are known) and ``ahead`` (work in a thread).  Cases wait on disk, because only after
+the last one is the order of the reviews known.
 """
 
 # ruff: noqa: F401 (names for other rooms)
 
 from rejo.scoring.ahead import ahead
+from rejo.scoring.audit import Audit, mix_in
 from rejo.scoring.cases import (
     CANDIDATE,
     CASE,
+    UNSEEN,
     URGENCY,
+    WORDS,
     Cases,
     capacity_of,
     ranked,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ NOTHING = -1
 WORDS = ("ambiguous", "novel", "policy", "unreadable", "column", "over capacity")
 URGENCY = np.zeros(128, dtype=np.int8)  # by reason: which cases come first, whatever their worth
 URGENCY[[UNREADABLE, NOVEL, POLICY]] = -2, -1, -1
+UNSEEN = (NOVEL, UNREADABLE, COLUMN)  # a guess from a bad cell would mislead
 NEW = ("outside", "unseen")  # doubts about cells that were read well
 
 CASE = np.dtype(
@@ -53,7 +54,7 @@ class Cases:
     first: int = 0  # index of the first case in the whole table
     n_rejected: int = 0  # by the model, once they are ranked
     X: Any = None  # until they are decided: the features, with cells that can be encoded
-    group: Any = None  # (n,) and the groups that the model promises by
+    group: Any = None  # (n,) the groups that the model promises by
 
     @classmethod
     def of(cls, found: Judgement, doubts: dict[int, list[Doubt]], **about: Any) -> Cases:
@@ -120,6 +121,7 @@ class Cases:
             "names": len(names),
             "texts": [[list(said), list(said.values())] for said in texts],
             "unknown": self.unknown,
+            "group": None if self.group is None else list(self.group),
         }
         file.write(json.dumps(head).encode() + b"\n")
         file.write(names)
@@ -135,18 +137,28 @@ def restored(file: IO[bytes]) -> Iterator[Cases]:
         rows = np.frombuffer(bytearray(file.read(size)), CASE)
         details, why, doubts = (dict(zip(*said, strict=True)) for said in head["texts"])
         found = {row: [Doubt(*doubt) for doubt in said] for row, said in doubts.items()}
-        yield Cases(rows, found, head["unknown"], details, why, _unpacked(names) if names else None)
+        yield Cases(
+            rows, found, head["unknown"], details, why, _unpacked(names) if names else None,
+            group=head["group"],
+        )  # fmt: skip
 
 
 def ranked(
-    file: IO[bytes], ranks: NDArray[np.int64], first: int = 0, held: str = ""
+    file: IO[bytes],
+    ranks: NDArray[np.int64],
+    first: int = 0,
+    held: str = "",
+    draw: Callable[[Cases], None] | None = None,
 ) -> Iterator[Cases]:
     """Yield the cases of a file with their ranks; there are always some, if only none.
 
-    If they are ``held``, for this reason, all go to review.
+    If they are ``held``, for this reason, all go to review.  ``draw`` marks those for an audit, if
+    that was not done before they were stored.
     """
     done, last, start = 0, int(np.abs(ranks).max(initial=0)), first
     for cases in restored(file):
+        if draw is not None:
+            draw(cases)
         end = done + int(cases.may_review().sum())
         cases.rank(ranks[done:end], first)
         if held:

@@ -11,6 +11,7 @@ import numpy as np
 from rejo._errors import RejoError, Setting, Text, close_words
 from rejo._io import one_line
 from rejo.scoring.ahead import ahead
+from rejo.scoring.audit import draw_alike
 from rejo.scoring.cases import AMBIGUOUS, NOVEL, POLICY, Cases, names_of
 from rejo.scoring.model import SOME, Opened
 from rejo.tables import Doubt, Finding, TableError, read_chunks, shown
@@ -30,6 +31,7 @@ class ScoringPlan(NamedTuple):
     # decided ("decided"), or decided as this class
     why_words: Mapping[str, Sequence[str]] | None = None  # sentences for features that are named
     audit: float | None = None  # share of the cases to draw at random
+    seed: int = 0  # of the audit
     strict: bool = False  # refuse a table with a row that is not as in training
     accept: Collection[str] = ()  # columns that are right though they are not as in training
     must_have_id: bool = False  # or the table may lack it
@@ -73,18 +75,11 @@ class ScoringPlan(NamedTuple):
 
 
 class Decider:
-    """Decides chunks of a table, one after the other.
+    """Decides chunks of a table, one after the other."""
 
-    ``drawing`` gives a random number for every row, so that the sample of an audit does not depend
-    on how a file is read.
-    """
-
-    def __init__(
-        self, opened: Opened, plan: ScoringPlan, drawing: np.random.RandomState | None = None
-    ) -> None:
+    def __init__(self, opened: Opened, plan: ScoringPlan) -> None:
         self.opened, self.plan = opened, plan
         opened.accepted = plan.accept
-        self.drawing = drawing or np.random.RandomState(0)
         self._features = list(opened.encoder.kinds_)
         self._watch = opened.watch()
         self._some: list[Any] = []  # rows, and their groups, to see which columns matter
@@ -106,13 +101,16 @@ class Decider:
             self.has_ids = plan.id in chunk.columns
             if not len(chunk):
                 continue
-            cases = self(chunk)
+            cases = self(chunk, getattr(path, "start", 0))
             if plan.strict and cases.doubts:
                 raise _refusal(cases, where(int(chunk.index[min(cases.doubts)])))
             yield cases
 
-    def __call__(self, chunk: Any) -> Cases:
-        """Decide the rows of a chunk, as :func:`rejo.tables.read_chunks` yields them."""
+    def __call__(self, chunk: Any, start: int = 0) -> Cases:
+        """Decide the rows of a chunk, as :func:`rejo.tables.read_chunks` yields them.
+
+        The first row of its file is number ``start`` of all files.
+        """
         opened, plan = self.opened, self.plan
         group = None if plan.group is None else opened.groups_of(chunk[plan.group])
         cases = opened.judge(chunk[self._features], group)
@@ -124,8 +122,7 @@ class Decider:
             cases.names = names_of(chunk[plan.id])
         cases.details = self._details(cases)
         if plan.audit:  # those that are reviewed in any case need not be drawn
-            drawn = self.drawing.uniform(size=len(chunk)) < plan.audit
-            cases.rows["drawn"] = drawn & (cases.rows["reason"] <= AMBIGUOUS)
+            draw_alike(cases, plan.audit, plan.seed, start + chunk.index.to_numpy())
         if plan.why:
             asked, decision = cases.rows["reason"] == AMBIGUOUS, cases.rows["decision"]
             if plan.why == DECIDED:
@@ -133,7 +130,7 @@ class Decider:
             elif plan.why != AMBIGUOUS_ONLY:
                 asked |= decision == opened.classes.index(plan.why)
             cases.why = opened.why(cases.X, np.flatnonzero(asked), group, plan.why_words)
-        cases.X = cases.group = None  # while a chunk is decided, the last one may still be there
+        cases.X = None  # while a chunk is decided, the last one may still be there
         return cases
 
     def _details(self, cases: Cases) -> dict[int, str]:
@@ -146,6 +143,10 @@ class Decider:
             lacks = " is missing" if value is None else f" {shown(value)} has no promise"
             said[row] = one_line(f"{by}{lacks}")
         return said | {row: _said(found) for row, found in doubts.items()}
+
+    def differences(self) -> dict[str, tuple[float, float]]:
+        """Return of each column the chance to be so unlike training, and the share of its cells."""
+        return {} if self._watch is None else self._watch.differences()
 
     def strange(self) -> list[Finding]:
         """Return the columns that are not as in training."""

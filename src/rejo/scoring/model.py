@@ -182,9 +182,9 @@ class Opened:
             return {}
         group = None if group is None else group[rows]
         with self.blamed():
-            found = why(
-                self.model, X.iloc[rows], rows=range(len(rows)), group=group, words=words
-            )["why"]
+            found = why(self.model, X.iloc[rows], rows=range(len(rows)), group=group, words=words)[
+                "why"
+            ]
         return {int(row): one_line(said) for row, said in zip(rows, found, strict=True) if said}
 
     def novelties(self, X: Any, rows: Any) -> dict[int, str]:

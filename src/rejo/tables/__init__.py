@@ -21,7 +21,7 @@ Names that are not in ``__all__`` are for other rooms of the package.
 
 from rejo.tables._chunks import AS_WRITTEN, csv_stream, read_chunks, watch_files
 from rejo.tables._encoder import TableEncoder, is_reading
-from rejo.tables._writer import TableWriter
+from rejo.tables._writer import TableWriter, for_excel, import_xlsxwriter
 from rejo.tables.columns import as_days, as_pandas, as_words, kind_of
 from rejo.tables.doubts import Checked, Doubt, check_table
 from rejo.tables.errors import (
@@ -44,6 +44,7 @@ from rejo.tables.pieces import (
     read_piece,
     row_hashes,
     share,
+    uniform,
 )
 from rejo.tables.reading import Table, read_table
 from rejo.tables.sources import check_output_format, is_url, place_of

@@ -412,21 +412,21 @@ def row_hashes(piece: RowGroup, values: Any = None) -> Floats:
     >>> bool(first == third), bool(first == second)
     (True, False)
     """
-    keys = _mixed(np.arange(piece.start, piece.start + piece.rows, dtype=np.uint64), 0)
-    if values is not None:
-        pd = import_pandas()
-        codes, found = pd.factorize(np.asarray(values, dtype=object))
-        texts = np.array([*map(word_of, found.tolist()), ""], dtype=object)
-        hashes = pd.util.hash_array(texts, categorize=False)
-        keys = np.where(codes >= 0, _mixed(hashes, 1)[codes], keys)
-    return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    own = uniform(np.arange(piece.start, piece.start + piece.rows, dtype=np.uint64), 0)
+    if values is None:
+        return own
+    pd = import_pandas()
+    codes, found = pd.factorize(np.asarray(values, dtype=object))
+    texts = np.array([*map(word_of, found.tolist()), ""], dtype=object)
+    hashes = pd.util.hash_array(texts, categorize=False)
+    return np.where(codes >= 0, uniform(hashes, 1)[codes], own)
 
 
-def _mixed(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """Return keys of which every bit depends on all bits: splitmix64 (Steele 2014), twice."""
+def uniform(keys: NDArray[np.uint64], seed: int) -> Floats:
+    """Return a number in ``[0, 1)`` for each key, as if drawn: splitmix64 (Steele 2014), twice."""
     for add in (np.uint64(seed), np.uint64(0)):
         keys = keys + add + GOLDEN  # modulo 2^64
         keys = (keys ^ (keys >> np.uint64(30))) * FIRST
         keys = (keys ^ (keys >> np.uint64(27))) * SECOND
         keys = keys ^ (keys >> np.uint64(31))
-    return keys
+    return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -9,7 +9,7 @@ ordinary week looks: besides, half of the cells would have to change to look lik
 numbers do when they are multiplied by 10, 100 or 1,000, or the column is all but empty.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,14 +147,29 @@ class Watch:
         """Return the columns that are not as in training, faults first."""
         if self._n_kept < FEWEST_ROWS:
             return []
-        found = []
+        found = [
+            (_compare_numbers if is_number else _compare_words)(name, new, known, len(self._known))
+            for name, known, new, is_number in self._new()
+        ]
+        return sorted(filter(None, found), key=lambda one: one.degree != "fault")
+
+    def differences(self) -> dict[str, tuple[float, float]]:
+        """Return for each column what :func:`compare_counts` does."""
+        return {
+            name: compare_counts(
+                np.asarray(known["counts"]),
+                count_numbers(new, known) if is_number else new,
+                ordered=is_number and not known["exact"],
+            )
+            for name, known, new, is_number in self._new()
+        }
+
+    def _new(self) -> Iterator[tuple[str, Mapping[str, Any], NDArray[Any], bool]]:
+        """Yield columns: name, bins, and numbers (k,) or counts of words by bin."""
         for name, known in self._known.items():
             if parts := self._parts[name]:
                 is_number = parts[0].dtype == np.float64
-                new = np.concatenate(parts) if is_number else np.sum(parts, axis=0)
-                compare = _compare_numbers if is_number else _compare_words
-                found.append(compare(name, new, known, len(self._known)))
-        return sorted(filter(None, found), key=lambda one: one.degree != "fault")
+                yield name, known, np.concatenate(parts) if is_number else sum(parts), is_number
 
 
 def _compare_numbers(
