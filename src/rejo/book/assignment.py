@@ -99,7 +99,7 @@ def share(
     must : ndarray of bool of shape (n,)
         Cases that come before all others; of these nothing is known but their rank.
     """
-    n, (R, K) = len(cases), accuracy.shape
+    n, K = len(cases), accuracy.shape[1]
     if not n or not team.capacity.any():
         return np.full(n, -1)
     wrong = np.ones(K) if errors is None else errors.sum(axis=1) / (K - 1)  # (K,) of a mistake
@@ -129,7 +129,8 @@ def assign(gain: Floats, able: Mask, capacity: Indices) -> Indices:
     --------
     >>> import numpy as np
     >>> from rejo.book import assign
-    >>> assign(np.array([[3.0, 2.0], [5.0, 1.0], [0.0, 0.0]]), np.ones((3, 2), bool), np.array([1, 1]))
+    >>> gain = np.array([[3.0, 2.0], [5.0, 1.0], [0.0, 0.0]])
+    >>> assign(gain, np.ones((3, 2), dtype=bool), np.array([1, 1]))
     array([ 1,  0, -1])
     """
     from scipy.optimize import linprog

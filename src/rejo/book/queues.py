@@ -53,35 +53,34 @@ def write_workbook(file: BinaryIO, queue: "DataFrame", classes: Sequence[str]) -
     255 characters, and no commas.
     """
     xlsxwriter = import_xlsxwriter()
-    book = xlsxwriter.Workbook(file, {"in_memory": True})
-    book.set_properties({"created": datetime(1980, 1, 1)})  # same rows, same bytes
-    bold, plain = book.add_format({"bold": True}), book.add_format({"num_format": "@"})
-    day = book.add_format({"num_format": "yyyy-mm-dd"})
-    used: set[str] = {"classes"}
-    for who, rows in _by_person(queue):
-        sheet = book.add_worksheet(_sheet_name(who, used))
-        sheet.freeze_panes(1, 1)
-        sheet.autofilter(0, 0, len(rows), len(rows.columns) - 1)
-        for j, name in enumerate(rows.columns):
-            format = plain if name in ("id", "class") else day if name == "when" else None
-            sheet.set_column(j, j, WIDTHS.get(name, 11), format)
-            sheet.write_string(0, j, name, bold)
-        last = len(rows)
-        sheet.data_validation(1, 1, max(last, 1), 1, {
-            "validate": "list", "source": f"=classes!$A$1:$A${len(classes)}",
-            "error_title": "Not a class", "error_message": "Choose one from the list.",
-        })  # fmt: skip
-        for i, row in enumerate(rows.itertuples(index=False, name=None), start=1):
-            for j, value in enumerate(row):
-                if isinstance(value, int | float | np.number):
-                    sheet.write_number(i, j, value)
-                elif value != "":
-                    sheet.write_string(i, j, for_excel(str(value)), plain if j < 2 else None)
-    listed = book.add_worksheet("classes")
-    listed.hide()
-    for i, label in enumerate(classes):
-        listed.write_string(i, 0, for_excel(label))
-    book.close()
+    with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+        book.set_properties({"created": datetime(1980, 1, 1)})  # same rows, same bytes
+        bold, plain = book.add_format({"bold": True}), book.add_format({"num_format": "@"})
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
+        used: set[str] = {"classes"}
+        for who, rows in _by_person(queue):
+            sheet = book.add_worksheet(_sheet_name(who, used))
+            sheet.freeze_panes(1, 1)
+            sheet.autofilter(0, 0, len(rows), len(rows.columns) - 1)
+            for j, name in enumerate(rows.columns):
+                format = plain if name in ("id", "class") else day if name == "when" else None
+                sheet.set_column(j, j, WIDTHS.get(name, 11), format)
+                sheet.write_string(0, j, name, bold)
+            last = len(rows)
+            sheet.data_validation(1, 1, max(last, 1), 1, {
+                "validate": "list", "source": f"=classes!$A$1:$A${len(classes)}",
+                "error_title": "Not a class", "error_message": "Choose one from the list.",
+            })  # fmt: skip
+            for i, row in enumerate(rows.itertuples(index=False, name=None), start=1):
+                for j, value in enumerate(row):
+                    if isinstance(value, int | float | np.number):
+                        sheet.write_number(i, j, value)
+                    elif value != "":
+                        sheet.write_string(i, j, for_excel(str(value)), plain if j < 2 else None)
+        listed = book.add_worksheet("classes")
+        listed.hide()
+        for i, label in enumerate(classes):
+            listed.write_string(i, 0, for_excel(label))
 
 
 def _by_person(queue: "DataFrame") -> Iterator[tuple[str, "DataFrame"]]:
@@ -107,7 +106,7 @@ def _sheet_name(who: str, used: set[str]) -> str:
     return name
 
 
-# ---- Label Studio ---------------------------------------------------------------------------------
+# ---- Label Studio --------------------------------------------------------------------------------
 
 
 def tasks_of(queue: "DataFrame", model: str) -> list[dict[str, Any]]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95  # of the intervals
 # Strengths s, in answers that the team counts as, evenly by 1 / sqrt(s), which is about the spread
-# between reviewers.  With a floor of 2, 94 to 99 % of the intervals hold in teams of 2 to 12 with 10
-# to 100 answers each; with 4, 89 % if the best and the worst are far apart.
+# between reviewers.  With a floor of 2, 94 to 99 % of the intervals hold in teams of 2 to 12 with
+# 10 to 100 answers each; with 4, 89 % if the best and the worst are far apart.
 STRENGTHS = np.linspace(2.0**-0.5, 1000.0**-0.5, 24) ** -2
 MEANS = (np.arange(99) + 1) / 100
 
@@ -33,8 +33,8 @@ def shrunk(right: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:
     --------
     >>> import numpy as np
     >>> from rejo.book import shrunk
-    >>> share, low, high = shrunk(np.array([80.0, 90.0, 3.0, 0.0]), np.array([100.0, 100.0, 3.0, 0.0]))
-    >>> share.round(2)
+    >>> right, n = np.array([80.0, 90.0, 3.0, 0.0]), np.array([100.0, 100.0, 3.0, 0.0])
+    >>> shrunk(right, n)[0].round(2)
     array([0.81, 0.89, 0.86, 0.82])
     """
     a, b = MEANS[:, None] * STRENGTHS, (1 - MEANS)[:, None] * STRENGTHS  # (n_means, n_strengths)
@@ -103,10 +103,8 @@ def reviewer_table(
         accuracy = shrunk(right, n) if basis else np.full((3, len(people)), np.nan)
         for i, who in enumerate(people):
             pairs, agreed = found["agreement"][i].astype(int)
-            rows.append(
-                (who, label, basis, int(n[i]), int(right[i]), *(part[i] for part in accuracy))
-                + (pairs, agreed)
-            )
+            known = (int(n[i]), int(right[i]), *(part[i] for part in accuracy))
+            rows.append((who, label, basis, *known, pairs, agreed))
     names = "who class basis n right accuracy low high pairs agreed"
     return pd.DataFrame(rows, columns=names.split())
 

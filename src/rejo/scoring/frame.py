@@ -25,8 +25,8 @@ def decision_frame(
     """Rows of the output, as a DataFrame; columns of few words are categories.
 
     ``id`` is the column that names the cases; without it they are numbered.  The last column is
-    ``worth`` or ``distance``; with ``why`` a text comes after it, then ``more`` columns.  If it is ``blind``, nothing
-    tells the cases of an audit from the others that are reviewed.
+    ``worth`` or ``distance``; with ``why`` a text comes after it, then ``more`` columns.  If it is
+    ``blind``, nothing tells the cases of an audit from the others that are reviewed.
     """
     import pandas as pd
 
