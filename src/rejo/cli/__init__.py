@@ -15,6 +15,10 @@ options, and ``run(arguments)``, which does the work.
     test a model on cases whose classes are known
 ``rejo report``
     write a page about a model, for everyone who has to agree on its operating point
+``rejo answers``
+    add what reviewers said, and what became of cases, to a case book
+``rejo book``
+    count what a case book holds
 ``rejo inspect``
     show what a model file contains
 ``rejo compare``
@@ -51,7 +55,10 @@ from rejo.cli._streams import steady_streams
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
-COMMANDS = ("demo", "look", "train", "predict", "evaluate", "report", "inspect", "compare")
+COMMANDS = (
+    "demo", "look", "train", "predict", "evaluate", "report", "answers", "book", "inspect",
+    "compare",
+)  # fmt: skip
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {
     "HeldFile": 6, "RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5
