@@ -56,6 +56,8 @@ OTHER_NAMES = {
     "--repetitions": "repeats reps n-repeats",
     "--json": "as-json",
     "--strict": "stop fail stop-on-error",
+    "--reviewers": "team people staff assign",
+    "--queue": "worklist work-list tasks worksheet",
 }
 COMMANDS = {
     "train": "fit learn build tune",

@@ -334,6 +334,7 @@ PARAMETERS = {
     "cost_of": "--costs",
     "estimator": "--model",
     "out": "--output",
+    "reviewers": "--reviewers",
     "review_share": "--novelty",
 }  # fmt: skip
 

@@ -9,8 +9,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rejo.cli._files import CommandError, check_output, write_file
 
 if TYPE_CHECKING:
@@ -67,6 +65,8 @@ class Sharing:
 
     def share(self, parts: Iterable[Cases]) -> None:
         """Find who reviews which of the ranked cases."""
+        import numpy as np
+
         from rejo.book import share
         from rejo.scoring import CASE, UNSEEN, URGENCY
 
@@ -87,6 +87,7 @@ class Sharing:
         """Return the column of the output that says who reviews each case."""
         if self._names is None:
             return {}
+        import numpy as np
         import pandas as pd
 
         names = self._names[part.rows["rank"]]
@@ -133,6 +134,8 @@ class Sharing:
 
 def _team(arguments: Namespace, classes: list[str]) -> Any:
     """Return the team, and how often each of it is right (n_reviewers, n_classes)."""
+    import numpy as np
+
     from rejo.book import Book, accuracies, read_team, reviewer_table
     from rejo.tables import read_table
 
