@@ -63,7 +63,7 @@ def by_whoever(order, random):
 def shared(cases, order, accuracy):
     team = Team([str(r) for r in range(len(CAPACITY))], CAPACITY, np.ones(accuracy.shape, bool))
     whom = np.full(CASES, -1)
-    whom[order] = share(cases[order], team, accuracy, ERRORS, np.zeros(CASES, bool))
+    whom[order] = share(cases[order], team, accuracy, ERRORS)
     return whom
 
 

@@ -18,6 +18,7 @@ from rejo.book import (
 )
 from rejo.prices import price_matrix
 from rejo.scoring import CASE
+from rejo.scoring.cases import NOVEL
 
 
 def test_few_answers_are_shrunk_and_many_are_not():
@@ -135,19 +136,23 @@ def some_cases(n, K=3):
 def test_cases_go_to_who_knows_their_classes():
     team = pd.DataFrame({"name": ["Ann", "Bo"], "cases": [3, 3], "classes": ["a,b", "b;c"]})
     team = read_team(team, ["a", "b", "c"], "team.csv")
-    whom = share(some_cases(8), team, np.ones((2, 3)), None, np.zeros(8, bool))
+    whom = share(some_cases(8), team, np.ones((2, 3)))
     assert whom.tolist() == [0, 1, 0, 1, 0, 1, -1, -1]  # the most worthwhile first
     # Who is right more often in a class gets the cases that may be of it.
     team = team._replace(decides=np.ones((2, 3), bool), capacity=np.array([4, 4]))
     accuracy = np.array([[0.9, 0.9, 0.6], [0.6, 0.9, 0.9]])
-    whom = share(some_cases(8), team, accuracy, None, np.zeros(8, bool))
+    whom = share(some_cases(8), team, accuracy)
     assert whom.tolist() == [0, 1] * 4
     # A case of which nothing is known comes first, whatever the others are worth.
-    must = np.arange(8) == 7
+    cases = some_cases(8)
+    cases["reason"][7] = NOVEL
     team = team._replace(capacity=np.array([1, 0]))
-    assert share(some_cases(8), team, accuracy, None, must).tolist() == [-1] * 7 + [0]
+    assert share(cases, team, accuracy).tolist() == [-1] * 7 + [0]
     team = team._replace(decides=np.array([[True, True, False], [True, True, True]]))
-    assert share(some_cases(8), team, accuracy, None, must).tolist() == [0] + [-1] * 7
+    assert share(cases, team, accuracy).tolist() == [0] + [-1] * 7
+    # So does a case of an audit, though a review of it is worth nothing.
+    cases["worth"][4], cases["drawn"][4] = -100.0, True
+    assert share(cases, team, accuracy).tolist() == [-1] * 4 + [0] + [-1] * 3
 
 
 def test_hours_are_cases():

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._errors import RejoError, Setting, Text
+from rejo._errors import RejoError
 from rejo._io import one_line
 from rejo._typing import Floats, Indices, Mask
+from rejo.scoring import UNSEEN, URGENCY
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,12 +57,10 @@ def read_team(frame: "DataFrame", classes: Sequence[str], where: str) -> Team:
         for name in (("hours", "minutes") if timed else ("cases",))
     }
     for name, values in numbers.items():
-        least = 0 if name != "minutes" else LEAST
-        if not (np.isfinite(values) & (values >= least) & (values < 1e6)).all():
-            i = int(np.argmin(np.isfinite(values) & (values >= least) & (values < 1e6)))
-            raise refuse(
-                f"{name} of {names[i]} is {str(frame[name].iloc[i])!r:.30}", "Write a number."
-            )
+        fine = (values >= (LEAST if name == "minutes" else 0)) & (values < 1e6)  # NaN is neither
+        if not fine.all():
+            text = str(frame[name].iloc[int(fine.argmin())])
+            raise refuse(f"{name} of {names[fine.argmin()]} is {text!r:.30}", "Write a number.")
     capacity = numbers["hours"] * 60 / numbers["minutes"] if timed else numbers["cases"]
     own = frame["classes"].fillna("") if "classes" in frame else [""] * len(names)
     decides = np.ones((len(names), len(classes)), dtype=bool)
@@ -78,13 +77,14 @@ def read_team(frame: "DataFrame", classes: Sequence[str], where: str) -> Team:
 
 
 def share(
-    cases: NDArray[Any], team: Team, accuracy: Floats, errors: Floats | None, must: Mask
+    cases: NDArray[Any], team: Team, accuracy: Floats, errors: Floats | None = None
 ) -> Indices:
     """Give each case (n,) to a reviewer, as an index, or -1.
 
     All are given that fit.  Among these ways, the one with the lowest expected cost is taken: a
     case that is not reviewed costs what its review is worth, and a reviewer's mistake what an error
-    on its class costs.  A case goes to people who may decide both classes that it lies between.
+    on its class costs.  What is reviewed whatever it is worth comes first.  A case goes to people
+    who may decide both classes that it lies between; if these are not known, all classes.
 
     Parameters
     ----------
@@ -94,29 +94,27 @@ def share(
         The reviewers.
     accuracy : ndarray of shape (n_reviewers, n_classes)
         Their shares of right answers, for each true class.
-    errors : ndarray of shape (n_classes, n_classes) or None
+    errors : ndarray of shape (n_classes, n_classes), default=None
         What errors cost; None: 1.
-    must : ndarray of bool of shape (n,)
-        Cases that come before all others; of these nothing is known but their rank.
     """
     n, K = len(cases), accuracy.shape[1]
     if not n or not team.capacity.any():
         return np.full(n, -1)
     wrong = np.ones(K) if errors is None else errors.sum(axis=1) / (K - 1)  # (K,) of a mistake
-    chances = np.full((n, K), 1.0 / K)
-    rows = np.flatnonzero(~must)
+    chances, able = np.full((n, K), 1.0 / K), np.tile(team.decides.all(axis=1), (n, 1))
+    unseen = np.isin(cases["reason"], UNSEEN)
+    rows = np.flatnonzero(~unseen)
     lower, upper, forced = (cases[name][rows] for name in ("lower", "upper", "forced"))
-    other = np.where(forced == lower, upper, lower)
+    able[rows] = team.decides[:, lower].T & team.decides[:, upper].T
     doubt = np.nan_to_num(cases["chance"][rows], nan=0.5)
     chances[rows] = 0.0
-    chances[rows, other], chances[rows, forced] = doubt, 1.0 - doubt
+    chances[rows, np.where(forced == lower, upper, lower)] = doubt
+    chances[rows, forced] = 1.0 - doubt
     cost = chances @ ((1.0 - accuracy) * wrong).T  # (n, R)
-    able = np.tile(team.decides.all(axis=1), (n, 1))
-    able[rows] = team.decides[:, lower].T & team.decides[:, upper].T
     by_rank = np.linspace(wrong.max(), 0.0, n)
     worth = np.where(np.isnan(cases["worth"]), by_rank, cases["worth"])
-    spread = float(np.ptp(cost)) + LEAST * float(wrong.max())
-    worth[must] = worth.max() + 3 * spread + by_rank[must]
+    must = unseen | cases["drawn"] | (URGENCY[cases["reason"]] < 0)
+    worth[must] = worth.max() + 3 * (float(np.ptp(cost)) + LEAST * wrong.max()) + by_rank[must]
     return assign(worth[:, None] - cost, able, team.capacity)
 
 
@@ -156,12 +154,7 @@ def assign(gain: Floats, able: Mask, capacity: Indices) -> Indices:
                     for index, size in ((case, n), (who, R))])  # fmt: skip
     limits = np.concatenate([np.ones(n), capacity])
     best = linprog(-value / value.max(), A_ub=taken, b_ub=limits, bounds=(0, 1), method="highs-ds")
-    if best.status:
-        raise RejoError(
-            f"the cases could not be shared among the reviewers ({best.message})",
-            parameter="reviewers",
-            remedy=Text("Leave out ", Setting("reviewers"), ", or give fewer."),
-        )
+    assert best.status == 0, best.message  # to give no case is always possible
     chosen = best.x > 0.5
     found[case[chosen]] = who[chosen]
     return found

@@ -68,7 +68,7 @@ class Sharing:
         import numpy as np
 
         from rejo.book import share
-        from rejo.scoring import CASE, UNSEEN, URGENCY
+        from rejo.scoring import CASE
 
         if self._team is None:
             return
@@ -76,10 +76,9 @@ class Sharing:
         cases = np.concatenate(rows)
         cases = cases[np.argsort(cases["rank"])]
         cases["worth"] = cases["worth"] if self.opened.knows_worth else np.nan
-        must = np.isin(cases["reason"], UNSEEN) | (URGENCY[cases["reason"]] < 0)
         prices = self.opened.table.get("prices")
         errors = None if prices is None else np.array(prices, dtype=float)[:, :-1]
-        whom = share(cases, self._team, self._accuracy, errors, must)
+        whom = share(cases, self._team, self._accuracy, errors)
         self._names = np.array([*self._team.names, ""], dtype=object)[np.append(-1, whom)]
         self.counts.update(self._names[1:].tolist())
 
