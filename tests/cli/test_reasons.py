@@ -5,6 +5,10 @@ import json
 import pandas as pd
 import pytest
 
+import rejo
+from rejo.scoring.model import encoder_of
+from rejo.tables import read_table
+
 
 def test_an_audit_sample(run, predict, model, table, monkeypatch):
     table(2000, seed=4).to_csv("many.csv", index=False)
@@ -41,3 +45,43 @@ def test_an_audit_is_told_and_counted(run, model, cases):
     assert few["audited"] >= told["audited"]
     code, _, err = run(*words, "--capacity", "1")
     assert (code, "capacity" in err) == (0, True)
+
+
+def test_reasons_for_decided_cases(run, predict, model, cases, refused):
+    usual = predict(model, cases, "--why")
+    decided = usual["decision"] != "review"
+    assert usual.loc[decided, "why"].eq("").all()
+    found = predict(model, cases, "--why", "decided")
+    assert found.loc[decided, "why"].ne("").all()
+    pd.testing.assert_frame_equal(found[~decided], usual[~decided])
+    one = predict(model, cases, "--why", "bad")
+    bad = one["decision"] == "bad"
+    assert 0 < bad.sum() < decided.sum()
+    assert one.loc[bad, "why"].equals(found.loc[bad, "why"])
+    assert one.loc[decided & ~bad, "why"].eq("").all()
+    opened = rejo.load(model)
+    frame = read_table(cases, text=["case"]).frame
+    rows = bad.to_numpy().nonzero()[0]
+    towards = rejo.why(opened, frame, rows=rows)
+    side = towards["towards_lower"].where(towards["lower"] == "bad", towards["towards_upper"])
+    assert one.loc[bad, "why"].tolist() == side.tolist()
+    assert "--why" in refused(2, "predict", model, cases, "--why", "worse")
+
+
+def test_sentences_for_features(run, predict, model, cases, folder, refused):
+    feature = "age"
+    folder.joinpath("words.csv").write_text(
+        f"feature;low;high\n{feature};L {{value}}.;H {{value}}.\n", encoding="utf-8"
+    )
+    said = predict(model, cases, "--why", "decided", "--why-words", "words.csv")["why"]
+    frame = read_table(cases, text=["case"]).frame
+    middle = encoder_of(rejo.load(model)).learnt_[feature]["fill"]
+    named = said.str.contains(r"\b[LH] \S+\.", regex=True)
+    assert named.sum() > 5
+    assert not said[named].str.contains(f"{feature} ").any()
+    high = said[named].str.contains(r"\bH ")
+    assert (high == (frame.loc[named.to_numpy(), feature].to_numpy() >= middle)).all()
+    assert "--why decided" in refused(2, "predict", model, cases, "--why-words", "words.csv")
+    folder.joinpath("other.csv").write_text("a,b\n1,2\n")
+    words = ("--why", "--why-words", "other.csv")
+    assert "feature" in run("predict", model, cases, *words)[2]

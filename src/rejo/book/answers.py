@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rejo._errors import Setting, Text, shown
+from rejo.book.queues import labelstudio
 from rejo.book.store import Book, Taken
 from rejo.scoring import fingerprint
-from rejo.tables import TableError, check_columns, read_table, same_spelling, spellings_known
+from rejo.tables import (
+    TableError,
+    check_columns,
+    read_table,
+    same_spelling,
+    sheet_names,
+    spellings_known,
+)
 
 # What columns are called if nobody says so; the first one that is there.
 NAMES = {
@@ -41,16 +52,17 @@ def take_answers(
     ``columns`` are those that the user names, by their role in ``NAMES``.
     """
     models = list(book.models().values())
-    found = read_table(path, **reading)
-    roles = _roles(found.frame.columns, columns, models, found.path)
-    text = [name for role, name in roles.items() if role != "when"]
-    words = read_table(path, text=list(dict.fromkeys(text)), **reading).frame
-    when = _times(found, roles.get("when"))
-    parts = [
-        _part(words, roles, role, kind, when)
-        for role, kind in (("class", "review"), ("outcome", "outcome"))
-        if role in roles
-    ]
+    parts, n_rows = [], 0
+    for found, text in _tables(path, reading):
+        roles = _roles(found.frame.columns, columns, models, found.path)
+        words = text([name for role, name in roles.items() if role != "when"])
+        when = _times(found, roles.get("when"))
+        n_rows += len(words)
+        parts += [
+            _part(words, roles, role, kind, when)
+            for role, kind in (("class", "review"), ("outcome", "outcome"))
+            if role in roles
+        ]
     answers = _joined(parts)
     n_pending = int(answers["class"].isna().sum())
     answers = answers[answers["class"].notna()]
@@ -65,7 +77,35 @@ def take_answers(
             parameter="id",
             remedy="Are they the ids of another book, or did a spreadsheet drop leading zeros?",
         )
-    return Answers(len(words), roles, taken, n_pending, other)
+    return Answers(n_rows, roles, taken, n_pending, other)
+
+
+def _tables(path: str, reading: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[..., Any]]]:
+    """Yield each table of a file, and what gives columns of it as text.
+
+    It is a queue with a sheet for each person, an export of Label Studio, or any one table.
+    """
+    import pandas as pd
+
+    ending = os.path.splitext(path)[1].lower()
+    exported = labelstudio(Path(path)) if ending == ".json" else None
+    if exported is not None:
+        frame = pd.DataFrame(exported, columns=["id", "class", "who", "when"])
+        when = pd.to_datetime(frame["when"], utc=True, format="ISO8601", errors="coerce")
+        frame["when"] = when.dt.tz_localize(None)
+        yield SimpleNamespace(frame=frame, path=path), lambda names: frame
+        return
+    sheets = [reading.get("sheet")]
+    if ending == ".xlsx" and sheets == [None]:
+        sheets = sheet_names(path)
+    for sheet in sheets:
+        given = {**reading, "sheet": sheet}
+        yield (
+            read_table(path, **given),
+            lambda names, given=given: (
+                read_table(path, text=list(dict.fromkeys(names)), **given).frame
+            ),
+        )
 
 
 def _roles(

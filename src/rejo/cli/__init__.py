@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _writes_files(arguments: argparse.Namespace) -> bool:
     """Return whether the command has work to save besides what it prints."""
-    given = (getattr(arguments, name, None) for name in ("output", "report"))
+    given = (getattr(arguments, name, None) for name in ("output", "report", "queue"))
     paths = [Path(path) for path in given if path is not None and str(path) != "-"]
     return any(path.is_file() or path.is_dir() or not path.exists() for path in paths)
 

@@ -16,7 +16,7 @@ OTHER_NAMES = {
     "--time": "date dates timestamp when order-by time-column chronological",
     "--novelty": "novel outlier outliers anomaly anomalies ood detector",
     "--audit": "audit-sample spot-check random-sample control-sample",
-    "--why": "explain explanation explanations reasons shap contributions",
+    "--why": "explain explanation explanations reasons shap contributions why-decided",
     "--max-error-by-class": "max-error-per-class error-by-class",
     "--max-error-by-group": "max-error-per-group error-by-group",
     "--max-error-by-decision": "max-error-per-decision error-by-decision",
@@ -56,6 +56,8 @@ OTHER_NAMES = {
     "--repetitions": "repeats reps n-repeats",
     "--json": "as-json",
     "--strict": "stop fail stop-on-error",
+    "--reviewers": "team people staff assign",
+    "--queue": "worklist work-list tasks worksheet",
 }
 COMMANDS = {
     "train": "fit learn build tune",

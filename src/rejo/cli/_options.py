@@ -177,6 +177,20 @@ def pairs(text: str) -> dict[str, str]:
     return found
 
 
+def sentences(text: str) -> dict[str, tuple[str, str]]:
+    """Read a CSV file with a sentence for low values of a feature, and one for high values."""
+    try:
+        with open(text, encoding="utf-8-sig", newline="") as file:
+            sep = max(",;\t", key=file.readline().count)
+            file.seek(0)
+            rows = list(csv.DictReader(file, restval="", delimiter=sep))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ArgumentTypeError(f"{text} cannot be read as CSV in UTF-8: {error}") from None
+    if not rows or not {"feature", "low", "high"} <= set(rows[0]):
+        raise ArgumentTypeError(f"{text} must have the columns feature, low and high, and rows")
+    return {row["feature"].strip(): (row["low"].strip(), row["high"].strip()) for row in rows}
+
+
 def separator(text: str) -> str:
     """Read a character between columns, also by name."""
     value = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(text, text)
@@ -279,7 +293,12 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {  # how a value is read, and t
     "--audit": ({"type": share, "metavar": "SHARE"}, "also send this share of the cases that would "
                 "be decided to review, drawn at random, such as 1%%: what the reviewers find in "
                 "them is the error rate"),
-    "--why": (FLAG, "add a column 'why' for ambiguous cases: features that pull to either side"),
+    "--why": ({"nargs": "?", "const": "ambiguous", "metavar": "WHOSE"}, "add a column 'why': for "
+              "ambiguous cases, the features that pull to either side; with 'decided' or a class, "
+              "also for cases that are decided, or decided as this class"),
+    "--why-words": ({"type": sentences, "metavar": "CSV"}, "file with the columns feature, low and "
+                    "high: what --why says of a feature whose value is low or high, such as 'Your "
+                    "debt of {value} is high.'"),
     "--strict": (FLAG, "stop at a row that is not as in training, instead of sending it to review"),
     "--report": ({"type": Path, "metavar": "HTML"}, "also write a report, one HTML page"),
     "--overwrite": (FLAG, "replace files that already exist"),
@@ -317,6 +336,7 @@ PARAMETERS = {
     "cost_of": "--costs",
     "estimator": "--model",
     "out": "--output",
+    "reviewers": "--reviewers",
     "outcome": "--outcome",
     "when": "--when",
     "who": "--who",

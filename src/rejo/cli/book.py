@@ -22,18 +22,31 @@ def add(parser: Any) -> None:
     parser.add_argument("book", type=Path, metavar="BOOK", help="case book of rejo predict --book")
     cases = "also write a table with a row for each case, such as cases.xlsx"
     options.add(parser, "--output", type=str, metavar="FILE", help=cases)
+    reviewers = "say instead how often each reviewer is right and agrees with others, by class"
+    parser.add_argument("--reviewers", action="store_true", help=reviewers)
     options.add(parser, "--overwrite", "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Count, write, tell."""
-    from rejo.book import COUNTED, Book, count_cases
+    from rejo.book import COUNTED, Book, count_cases, review_prices, reviewer_lines, reviewer_table
 
     if arguments.output == "-":
         raise CommandError("-o must be a file: the counts are printed")
     check_apart(arguments.book, arguments.output)
     with Book(arguments.book) as book:
         cases, answers, models = book.cases(), book.answers(), book.models()
+    if arguments.reviewers:
+        classes = [name for model in models.values() for name in model["classes"]]
+        table = reviewer_table(answers, classes=classes)
+        if arguments.output is not None:
+            _write(table, arguments)
+        if arguments.json:
+            rows = table.to_dict("records")
+            print_json({"reviewers": rows, "prices": review_prices(table)})
+        else:
+            print("\n".join(reviewer_lines(table)) or "Nobody has answered yet.")
+        return
     names = {key: model["name"] for key, model in models.items()}
     found = count_cases(cases, answers, names)
     if arguments.output is not None:
@@ -56,10 +69,10 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{first.ljust(widths[0])}{''.join(cells)}".rstrip())
 
 
-def _write(cases: Any, arguments: argparse.Namespace) -> None:
+def _write(rows: Any, arguments: argparse.Namespace) -> None:
     from rejo.cli.predict import check_table_output
     from rejo.tables import TableWriter
 
     check_table_output(arguments.output, overwrite=arguments.overwrite)
     with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
-        writer.write(cases)
+        writer.write(rows)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rejo._io import progress, without_password
 from rejo.cli import _options as options
+from rejo.cli import _sharing as sharing
 from rejo.cli._decision_lines import print_summary, warn_of_decisions
 from rejo.cli._files import (
     CommandError,
@@ -53,15 +54,19 @@ def add(parser: Any) -> None:
     options.add(parser, "--overwrite")
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
-    options.add(parser, "--capacity", "--audit", "--why", "--strict", "--accept")
+    options.add(parser, "--capacity", "--audit", "--why", "--why-words", "--strict", "--accept")
     kept = (
         "also add the cases to this case book, which is made if there is none; they need an id. "
         "The audit then draws more of the cases whose chance of an error is high, and the book "
         "keeps the weights"
     )
     parser.add_argument("--book", type=Path, metavar="DB", help=kept)
-    blind = "with --book: nothing in the output tells the cases of the audit from other reviews"
+    blind = (
+        "with --book: nothing in the output tells the cases of the audit from other reviews; the "
+        "--queue is without what the model suggests"
+    )
     parser.add_argument("--blind", action="store_true", help=blind)
+    sharing.add(parser)
     groups = "column to promise by, if the model has such promises (default: that of training)"
     options.add(parser, "--group", help=groups)
     options.add_reading(parser)
@@ -77,10 +82,14 @@ def run(arguments: argparse.Namespace) -> None:
     from rejo.tables import HeldFile
 
     many = is_many(arguments)
-    check_apart(arguments.model, arguments.data, arguments.output, arguments.book)
+    check_apart(
+        arguments.model, arguments.data, arguments.output, arguments.book, arguments.reviewers,
+        arguments.queue,
+    )  # fmt: skip
     if arguments.json and arguments.output == "-":
         raise CommandError("--json describes the output file: give one with -o FILE")
     _check_book(arguments, many=many)
+    sharing.check(arguments, many=many)
     if many:
         check_folder(arguments)
     else:
@@ -96,12 +105,15 @@ def run(arguments: argparse.Namespace) -> None:
     said = arguments.output != "-" and not arguments.json
     if counts is not None:
         warn_of_decisions(opened, counts, plan, capacity=capacity, said=said)
+    shared = found.pop("told", [])
     if arguments.json:
         print_json({"output": output, **found})
     elif arguments.output != "-":  # or the decisions themselves are printed
         if counts is None:
             print(f"{output} has these decisions already.")
         print_summary(opened, found, counts, capacity, output)
+        for line in shared:
+            print(line)
         if batch := found.get("book"):
             has = "had this batch already" if batch["known"] else "has them"
             print(f"{arguments.book} {has}: batch {batch['batch']}.")
@@ -111,8 +123,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check_book(arguments: argparse.Namespace, *, many: bool) -> None:
     """Refuse a book that cannot be used, before any work is done."""
-    if arguments.blind and not (arguments.book and arguments.audit):
-        raise CommandError("--blind hides which cases are audited: add --audit and --book")
+    if arguments.blind and not (arguments.queue or (arguments.book and arguments.audit)):
+        raise CommandError(
+            "--blind hides which cases are audited: add --audit and --book; or what the model "
+            "suggests: add --queue"
+        )
     if arguments.book is None:
         return
     if many:
@@ -126,8 +141,11 @@ def _check_book(arguments: argparse.Namespace, *, many: bool) -> None:
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("id", "group", "why", "audit", "strict", "accept")
-    return {name: getattr(arguments, name) for name in names}
+    names = ("id", "group", "why", "why_words", "audit", "strict", "accept")
+    found = {name: getattr(arguments, name) for name in names}
+    if found["why_words"] is not None and found["why"] is None:
+        raise CommandError("--why-words says what --why names in sentences: add --why decided")
+    return found
 
 
 Done = tuple[dict[str, Any], "CaseCounts | None", int | None]  # numbers of cases, and the capacity
@@ -153,7 +171,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
     audit, book = None, arguments.book
     if book and plan.audit:  # the book remembers the weights
         audit, plan = Audit(plan.audit, plan.seed), plan._replace(audit=None)
-    decide = Decider(opened, plan)
+    decide, team = Decider(opened, plan), sharing.Sharing(arguments, opened)
     place = partial(place_of, arguments.data, **plan.reading)
     with TemporaryFile() as file:
         decided = _counted(decide.read(arguments.data, place))
@@ -168,15 +186,32 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
         capacity = capacity_of(arguments.capacity, n_cases)
         id = plan.id if counts.has_ids else None
 
-        def frames() -> Iterator[Any]:
+        ranks = ranks_of(candidates, capacity)
+
+        def parts() -> Iterator[Any]:
             file.seek(0)
             draw = None if audit is None else audit.draw
-            for part in ranked(file, ranks_of(candidates, capacity), held=counts.held(), draw=draw):
+            return ranked(file, ranks, held=counts.held(), draw=draw)
+
+        team.share(parts())
+
+        def frames() -> Iterator[Any]:
+            for part in parts():
                 counts.add(part)
                 weights = None if audit is None else audit.weights(part)
                 rows = case_rows(part, opened, weights) if book else None
                 blind = arguments.blind
-                yield decision_frame(part, opened, id=id, why=plan.why, blind=blind), rows
+                yield (
+                    decision_frame(
+                        part,
+                        opened,
+                        id=id,
+                        why=bool(plan.why),
+                        blind=blind,
+                        more=team.columns(part),
+                    ),
+                    rows,
+                )
 
         # The book is complete first: if the output then fails, a repetition adds nothing twice.
         with (
@@ -185,10 +220,14 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
         ):
             for frame, rows in progress(ahead(frames()), max(1, len(candidates)), "writing"):
                 writer.write(frame)
+                team.keep(frame)
                 if batch is not None and len(rows):
                     batch.add(rows)
+            team.write()
     about = {} if batch is None else {"book": {"batch": batch.number, "known": batch.known}}
-    return counts.as_json() | about, counts, capacity
+    if arguments.reviewers:
+        about["reviewers"] = dict(team.counts)
+    return counts.as_json() | about | {"told": team.told()}, counts, capacity
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +52,8 @@ def predict(
     group: str | None = None,
     capacity: float | None = None,
     audit: float | None = None,
-    why: bool = False,
+    why: str | None = None,
+    why_words: Mapping[str, Sequence[str]] | None = None,
     strict: bool = False,
     random_state: int = 0,
     reading: Mapping[str, Any] | None = None,
@@ -92,8 +93,11 @@ def predict(
         worth it.
     audit : float, default=None
         Also send this share of the cases to review, drawn at random.
-    why : bool, default=False
-        Say for ambiguous cases which features pull to either side.
+    why : {"ambiguous", "decided"} or class, default=None
+        Name the features that pull a case, if it is ambiguous; also if it is decided, or decided
+        as this class.
+    why_words : dict of str to (str, str), default=None
+        Sentences for features, as ``words`` of :func:`rejo.why`.
     strict : bool, default=False
         Stop at a row that is not as in training, instead of sending it to review.
     random_state : int, default=0
@@ -153,6 +157,7 @@ def predict(
         id=id,
         group=group,
         why=why,
+        why_words=why_words,
         audit=audit,
         seed=random_state,
         strict=strict,

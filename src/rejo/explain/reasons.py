@@ -4,7 +4,8 @@
 :func:`doubtful_features` on the whole.
 """
 
-from numbers import Integral
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from rejo.explain.features import (
 from rejo.explain.insides import booster_pulls, insides, linear_coef, pair_scores, through, trees_of
 from rejo.explain.replacement import linear_pulls, replacement_pulls, summed_by
 from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
-from rejo.explain.words import most_reviewed, said, standing_out, top_shares
+from rejo.explain.words import is_missing, most_reviewed, said, standing_out, top_shares
 from rejo.typical import Typical
 
 __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
@@ -97,6 +98,7 @@ def why(
     top: int = 3,
     rows: Any = None,
     group: Any = None,
+    words: Mapping[str, Sequence[str]] | None = None,
 ) -> Any:
     """Return, for each case in doubt, the features that pull it to either side.
 
@@ -121,6 +123,10 @@ def why(
         Positions of the cases to explain.  ``None``: those that are reviewed as ambiguous.
     group : array-like of shape (n_samples,), default=None
         As in :func:`rejo.review`.
+    words : dict of str to (str, str), default=None
+        For features, a sentence to say instead if their value is low, and one if it is high,
+        compared with the middle of training or of ``background``; ``{value}`` in it is the value.
+        Of a feature of words, one that is not empty is said, whatever the word.
 
     Returns
     -------
@@ -130,7 +136,8 @@ def why(
 
         - ``lower``, ``upper``: the two classes;
         - ``towards_lower``, ``towards_upper``: features and their values, the strongest first;
-        - ``why``: both in one text, ``"bad: duration 48, amount 9131 | good: age 51"``.
+        - ``why``: both in one text, ``"bad: duration 48, amount 9131 | good: age 51"``; for a case
+          that is decided, what pulls it to its decision.
 
     See Also
     --------
@@ -151,10 +158,20 @@ def why(
     >>> new = pd.DataFrame({"debt": [7, 1], "age": [58, 40]})
     >>> rejo.why(model, new, background=X)["why"].tolist()
     ['bad: debt 7 | good: age 58']
+
+    What to tell who is turned down:
+
+    >>> new = pd.DataFrame({"debt": [8], "age": [38]})
+    >>> words = {"debt": ("", "Your debt of {value} is high."), "age": ("You are young.", "")}
+    >>> rejo.why(model, new, background=X, rows=[0], words=words)["why"].tolist()
+    ['Your debt of 8 is high. You are young.']
     """
     judgement, table = judge(model, X, group=group), as_table(X)
     found, seen = _pulls_of(model, table, judgement, rows, background)
-    return frame_like(X, _in_words(model, table, found, seen, top), found.rows)
+    decision = judgement.decision[found.rows]
+    middle = None if words is None or seen is None else _middles(seen, words, background)
+    columns = _in_words(model, table, found, seen, top, decision, words, middle)
+    return frame_like(X, columns, found.rows)
 
 
 def pulls(
@@ -196,7 +213,8 @@ def add_why(frame: Any, model: Any, X: Any, judgement: Judgement, top: Any, back
     X = as_table(X)
     found, seen = _pulls_of(model, X, judgement, None, background)
     words = np.full(len(frame), None, dtype=object)
-    words[found.rows] = _in_words(model, X, found, seen, 3 if top is True else top)["why"]
+    top, decision = 3 if top is True else top, judgement.decision[found.rows]
+    words[found.rows] = _in_words(model, X, found, seen, top, decision)["why"]
     return with_column(frame, "why", words)
 
 
@@ -283,7 +301,13 @@ def _pulls_of(
     """Pulls of some cases, and these as numbers; ``None`` if there are no cases."""
     n = len(judgement.decision)
     rows = np.flatnonzero(_in_doubt(judgement)) if rows is None else _positions(rows, n)
-    lower, upper = judgement.lower[rows], judgement.upper[rows]
+    lower, upper, decision = (
+        getattr(judgement, name)[rows] for name in ("lower", "upper", "decision")
+    )
+    # By their prices a case may get a class that is not one of the two likeliest.
+    other = (decision >= 0) & (decision != lower) & (decision != upper)
+    upper = np.where(other, np.maximum(lower, decision), upper)
+    lower = np.where(other, np.minimum(lower, decision), lower)
     if not len(rows):
         return Pulls(rows, [], np.empty((0, 0)), lower, upper, ""), None
     parts = insides(model)
@@ -398,29 +422,72 @@ def _positions(rows: Any, n: int) -> Indices:
     return np.arange(n)[rows.astype(np.intp)]
 
 
+def _middles(
+    seen: NumericCases, words: Mapping[str, Sequence[str]], background: Any
+) -> dict[str, float]:
+    """Return the middle of the features that sentences are about, where it is known."""
+    known = [getattr(step, "learnt_", {}) for step in seen.parts.before[:1]]
+    found = {}
+    for j, name in enumerate(seen.names):
+        if name not in words:
+            continue
+        own = np.flatnonzero(seen.owner == j)
+        if background is not None:
+            values = values_of(seen, as_table(background), j)
+            if values.dtype.kind in "iuf":
+                found[name] = float(np.nanmedian(values))
+        elif known and "fill" in known[0].get(name, ()):
+            found[name] = float(known[0][name]["fill"])
+        elif seen.parts.typical is not None and len(own) == 1:
+            found[name] = float(seen.parts.typical.mean[own[0]])
+    return found
+
+
 def _in_words(
-    model: Any, X: Any, found: Pulls, seen: NumericCases | None, top: Any
+    model: Any,
+    X: Any,
+    found: Pulls,
+    seen: NumericCases | None,
+    top: Any,
+    decision: Indices,
+    words: Mapping[str, Sequence[str]] | None = None,
+    middle: Mapping[str, float] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Columns of :func:`why`."""
+    """Columns of :func:`why`; ``decision`` (n,) of each case, -1 if it is in doubt."""
     if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
         raise WhyError(f"top={top!r:.40} must be a whole number from 1", parameter="top")
     classes = final_classifier(model).classes_
     some = take_rows(X, found.rows)
     columns: dict[int, Any] = {}  # of the features that are named
 
+    def told(feature: str, value: Any) -> str:
+        plain, (low, high) = f"{feature} {said(value)}", (words or {}).get(feature, ("", ""))
+        if is_missing(value):
+            return plain
+        if isinstance(value, Real):
+            at = (middle or {}).get(feature)
+            sentence = "" if at is None else low if value < at else high
+        else:
+            sentence = low or high
+        return sentence.replace("{value}", said(value)) or plain
+
     def named(i: int, side: Indices) -> str:
         for j in side.tolist():
             if j not in columns and seen is not None:
                 columns[j] = values_of(seen, some, j)
-        return ", ".join(f"{found.features[j]} {said(columns[j][i])}" for j in side.tolist())
+        parts = [told(found.features[j], columns[j][i]) for j in side.tolist()]
+        ended = [f"{part} " if part.endswith((".", "!")) else f"{part}, " for part in parts]
+        return "".join(dict.fromkeys(ended)).rstrip(", ")
 
     low, high, both = [], [], []
     for i, (lower, upper) in enumerate(zip(found.lower, found.upper, strict=True)):
         down, up = (named(i, side) for side in standing_out(found.values[i], int(top)))
         texts = [f"{classes[k]}: {text}" for k, text in ((lower, down), (upper, up)) if text]
+        if decision[i] >= 0:
+            texts = [down if decision[i] == lower else up]
         low.append(down)
         high.append(up)
-        both.append(" | ".join(texts) or "no feature stands out")
+        both.append(" | ".join(filter(None, texts)) or "no feature stands out")
     return {
         "lower": classes[found.lower],
         "upper": classes[found.upper],

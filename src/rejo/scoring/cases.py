@@ -49,7 +49,7 @@ class Cases:
     doubts: dict[int, list[Doubt]] = field(default_factory=dict)  # by position: not as in training
     unknown: list[str | None] = field(default_factory=list)  # groups that training did not have
     details: dict[int, str] = field(default_factory=dict)  # by position: texts of their own
-    why: dict[int, str] = field(default_factory=dict)  # which features pull to either side
+    why: dict[int, str] = field(default_factory=dict)  # features that pull
     names: Any = None  # (n,) strings of Arrow, if the table has a column for it
     first: int = 0  # index of the first case in the whole table
     n_rejected: int = 0  # by the model, once they are ranked
@@ -109,6 +109,7 @@ class Cases:
         self.rows["decision"][decided], self.rows["reason"][decided] = -1, COLUMN
         self.rows["rank"][decided] = np.arange(last + 1, end + 1)
         self.details |= dict.fromkeys(decided.tolist(), why)
+        self.why = {row: said for row, said in self.why.items() if row not in self.details}
         return end
 
     def store(self, file: IO[bytes]) -> None:

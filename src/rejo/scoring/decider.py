@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._errors import RejoError, Setting, Text
+from rejo._errors import RejoError, Setting, Text, close_words
 from rejo._io import one_line
 from rejo.scoring.ahead import ahead
 from rejo.scoring.audit import draw_alike
@@ -18,6 +18,7 @@ from rejo.tables import Doubt, Finding, TableError, read_chunks, shown
 
 ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
 MOST_DOUBTS = 3  # in a cell
+WHY = AMBIGUOUS_ONLY, DECIDED = "ambiguous", "decided"  # besides classes
 
 
 class ScoringPlan(NamedTuple):
@@ -26,7 +27,9 @@ class ScoringPlan(NamedTuple):
     reading: dict[str, Any]  # how the table is written, as arguments of ``read_chunks``
     id: str | None = None  # column that names the cases
     group: str | None = None  # column of the groups that the model promises by
-    why: bool = False  # say for ambiguous cases which features pull to either side
+    why: str | None = None  # name the features that pull a case, if it is ambiguous; also if it is
+    # decided ("decided"), or decided as this class
+    why_words: Mapping[str, Sequence[str]] | None = None  # sentences for features that are named
     audit: float | None = None  # share of the cases to draw at random
     seed: int = 0  # of the audit
     strict: bool = False  # refuse a table with a row that is not as in training
@@ -54,6 +57,15 @@ class ScoringPlan(NamedTuple):
                 f"{opened.found.path} promises nothing by group",
                 parameter="group",
                 remedy=Text("Leave out ", Setting("group"), "."),
+            )
+        if plan.why not in (None, *WHY, *opened.classes):
+            close = close_words(str(plan.why), opened.classes, n=1)
+            raise RejoError(
+                f"there is no class {shown(plan.why)}",
+                parameter="why",
+                remedy=f"Did you mean {close[0]!r}?"
+                if close
+                else f"Give {', '.join(WHY)} or a class: {', '.join(opened.classes[:10])}.",
             )
         named = id or opened.table.get("id")
         must_have_id = id is not None or (named is not None and named == by)
@@ -112,8 +124,12 @@ class Decider:
         if plan.audit:  # those that are reviewed in any case need not be drawn
             draw_alike(cases, plan.audit, plan.seed, start + chunk.index.to_numpy())
         if plan.why:
-            ambiguous = np.flatnonzero(cases.rows["reason"] == AMBIGUOUS)
-            cases.why = opened.why(cases.X, ambiguous, group)
+            asked, decision = cases.rows["reason"] == AMBIGUOUS, cases.rows["decision"]
+            if plan.why == DECIDED:
+                asked |= decision >= 0
+            elif plan.why != AMBIGUOUS_ONLY:
+                asked |= decision == opened.classes.index(plan.why)
+            cases.why = opened.why(cases.X, np.flatnonzero(asked), group, plan.why_words)
         cases.X = None  # while a chunk is decided, the last one may still be there
         return cases
 

@@ -14,13 +14,19 @@ AUDIT = "audit sample"
 
 
 def decision_frame(
-    cases: Cases, opened: Opened, *, id: str | None, why: bool = False, blind: bool = False
+    cases: Cases,
+    opened: Opened,
+    *,
+    id: str | None,
+    why: bool = False,
+    blind: bool = False,
+    more: Mapping[str, Any] | None = None,
 ) -> Any:
     """Rows of the output, as a DataFrame; columns of few words are categories.
 
     ``id`` is the column that names the cases; without it they are numbered.  The last column is
-    ``worth`` or ``distance``; with ``why`` a text comes after it.  If it is ``blind``, nothing
-    tells the cases of an audit from the others that are reviewed.
+    ``worth`` or ``distance``; with ``why`` a text comes after it, then ``more`` columns.  If it is
+    ``blind``, nothing tells the cases of an audit from the others that are reviewed.
     """
     import pandas as pd
 
@@ -51,7 +57,9 @@ def decision_frame(
         last: _six_digits(number(last)),
     }
     if why:
-        found["why"] = _words(*_placed(np.full(n, -1, np.int32), [], cases.why))
+        texts = {row: said for row, said in cases.why.items() if not (blind and rank[row])}
+        found["why"] = _words(*_placed(np.full(n, -1, np.int32), [], texts))
+    found |= more or {}
     if id is None:
         ids = {"row": np.arange(cases.first + 1, cases.first + n + 1)}
     else:

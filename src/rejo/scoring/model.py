@@ -1,6 +1,6 @@
 """A model that is ready to judge the rows of tables: the columns it needs, the rates it expects."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import isnan
@@ -207,15 +207,19 @@ class Opened:
             problem = f"the model cannot decide these cases ({kind}: {reason})"
             raise ModelFileError(problem, where=str(self.found.path)) from error
 
-    def why(self, X: Any, rows: Any, group: Any = None) -> dict[int, str]:
-        """Say of some rows, by position, which features pull to either side."""
+    def why(
+        self, X: Any, rows: Any, group: Any = None, words: Mapping[str, Sequence[str]] | None = None
+    ) -> dict[int, str]:
+        """Say of some rows, by position, which features pull to either side, or to the decision."""
         from rejo.explain import why
 
         if not len(rows):
             return {}
         group = None if group is None else group[rows]
         with self.blamed():
-            found = why(self.model, X.iloc[rows], rows=range(len(rows)), group=group)["why"]
+            found = why(self.model, X.iloc[rows], rows=range(len(rows)), group=group, words=words)[
+                "why"
+            ]
         return {int(row): one_line(said) for row, said in zip(rows, found, strict=True) if said}
 
     def novelties(self, X: Any, rows: Any) -> dict[int, str]:

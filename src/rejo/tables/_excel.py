@@ -127,15 +127,18 @@ def _name(value: Any) -> str:
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
     """Open a sheet; the process that reads it ends with the context."""
-    path = Path(path)
-    refuse_folder(path, str(path))
-    try:
-        import python_calamine  # noqa: F401
-    except ImportError:
-        raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
-    size = _check(path)
-    with closing(_read(path, how.sheet or "", size)) as lines:
-        yield ExcelSource(path, size, lines, how)
+    size = _check(Path(path))
+    with closing(_read(Path(path), how.sheet or "", size)) as lines:
+        yield ExcelSource(Path(path), size, lines, how)
+
+
+def sheet_names(path: str | os.PathLike[str]) -> list[str]:
+    """Return the sheets of a workbook that are neither hidden nor empty, or the first one."""
+    with closing(_read(Path(path), "", _check(Path(path)))) as lines:
+        about = next(lines, None) or {}
+    if "error" in about or not about.get("filled"):
+        raise damaged(str(path), about.get("error") or "it has no sheet")
+    return list(about["filled"])
 
 
 def damaged(name: str, reason: str) -> TableError:
@@ -152,6 +155,11 @@ def damaged(name: str, reason: str) -> TableError:
 
 def _check(path: Path) -> int:
     """Refuse an archive whose parts are too many, too large or packed in unusual ways."""
+    refuse_folder(path, str(path))
+    try:
+        import python_calamine  # noqa: F401
+    except ImportError:
+        raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
     with path.open("rb") as stream:
         start, size = stream.read(4), stream.seek(0, 2)
         if start == OLD and path.suffix.lower() == ".xls":

@@ -40,7 +40,7 @@ def main(path: str, wanted: str, memory: int) -> None:
     else:
         shown = [name for name, visible in about if visible] or names
         filled = (name for name in shown if any(map(_is_filled, _rows(book, name))))
-        found = list(islice(filled, 2)) or shown[:1]
+        found = list(filled) or shown[:1]
     lost = wanted and len(found) != 1
     say({"sheets": names, "filled": None if lost else found})
     if lost or len(found) > 1:

@@ -290,11 +290,7 @@ class ExcelSink(Sink):
 
     def __init__(self, file: BinaryIO, name: str, overwrite: bool) -> None:
         super().__init__(file, name, overwrite)
-        try:
-            import xlsxwriter  # type: ignore[import-untyped]
-        except ImportError:
-            raise ImportError('a workbook needs XlsxWriter: pip install "rejo[tables]"') from None
-        self._book = xlsxwriter.Workbook(file, {"constant_memory": True})
+        self._book = import_xlsxwriter().Workbook(file, {"constant_memory": True})
         self._book.set_properties({"created": datetime(1980, 1, 1)})  # same rows, same bytes
         self._sheet = self._book.add_worksheet()
         self._sheet.freeze_panes(1, 0)
@@ -308,7 +304,7 @@ class ExcelSink(Sink):
         if not self._n_rows:
             bold = self._book.add_format({"bold": True})
             for i, name in enumerate(table.column_names):
-                self._sheet.write_string(0, i, _for_excel(name), bold)
+                self._sheet.write_string(0, i, for_excel(name), bold)
             self._n_rows = 1
         if self._n_rows + table.num_rows > ROWS:
             raise TableError(
@@ -332,7 +328,7 @@ class ExcelSink(Sink):
         elif isinstance(value, int | float) and abs(value) != float("inf"):
             self._sheet.write_number(row, column, value)
         else:
-            self._sheet.write_string(row, column, _for_excel(str(value)))
+            self._sheet.write_string(row, column, for_excel(str(value)))
 
     def close(self) -> None:
         self._book.close()
@@ -343,7 +339,17 @@ class ExcelSink(Sink):
             self._sheet._opt_close()
 
 
-def _for_excel(text: str) -> str:
+def import_xlsxwriter() -> Any:
+    """Import XlsxWriter, or say how to install it."""
+    try:
+        import xlsxwriter  # type: ignore[import-untyped]
+    except ImportError:
+        raise ImportError('a workbook needs XlsxWriter: pip install "rejo[tables]"') from None
+    return xlsxwriter
+
+
+def for_excel(text: str) -> str:
+    """Return a text as a cell can hold it."""
     text = re.sub("[\ufffe\uffff\x00]", "\ufffd", text)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
