@@ -207,7 +207,7 @@ def _batch(
         book.batch(
             opened.found.payload_hash, about_model(opened), name=opened.found.path.name,
             file=Path(without_password(arguments.data)).name, seed=arguments.seed,
-            audit=arguments.audit, columns=columns_found(decide.differences(), counts.strange),
+            audit=arguments.audit, columns=columns_found(decide.counts(), counts.strange),
         ) as batch,
     ):  # fmt: skip
         yield batch
