@@ -8,16 +8,12 @@ they were in training; in the others something changes in week 30.
 
 from __future__ import annotations
 
-import argparse
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from rejo.book.alarms import watch
-from rejo.book.audit import audit
 from rejo.book.timeline import Timeline
 from rejo.metrics import Interval, wilson_interval
 

@@ -64,6 +64,7 @@ def about_model(opened: Opened) -> dict[str, Any]:
     return {
         "classes": opened.classes,
         "prices": opened.table.get("prices"),
+        "id": opened.table.get("id"),
         "target": opened.table.get("target"),
         "operating_point": found.operating_point,
         "expected": found.expected,

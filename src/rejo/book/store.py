@@ -298,24 +298,29 @@ class Book:
         given = answers.reindex(columns=["id", "batch", "kind", "who", "class", "time"])
         given = given.astype(object).where(given.notna(), None)
         unknown: dict[str, None] = {}
+        ids: set[str] = set()
         added, taken = 0, now()
         with self._writing():
             if self._base.execute("SELECT 1 FROM answers WHERE source = ?", (source,)).fetchone():
                 return Taken(0, len(given), [], [])
             for id, batch, kind, who, said, time in given.itertuples(index=False, name=None):
-                if self._has(id, batch):
-                    answer = (id, batch, kind or "review", who or "", said, time)
+                if (found := self._known(id, batch)) is not None:
+                    ids.add(found)
+                    answer = (found, batch, kind or "review", who or "", said, time)
                     added += self._add_answer(answer, taken, source)
                 else:
                     unknown[id] = None
-            ids = set(given["id"]) - set(unknown)
             conflicts = [id for (id,) in self._base.execute(CONFLICTS) if id in ids]
         n_known = int((~given["id"].isin(unknown)).sum()) - added
         return Taken(added, n_known, list(unknown), list(dict.fromkeys(conflicts)))
 
-    def _has(self, id: str, batch: int | None) -> bool:
+    def _known(self, id: str, batch: int | None) -> str | None:
+        """Return an id of the book, perhaps without the apostrophe that keeps it from being run."""
         there = "SELECT 1 FROM cases WHERE id = ? AND (? IS NULL OR batch = ?)"
-        return self._base.execute(there, (id, batch, batch)).fetchone() is not None
+        for name in dict.fromkeys([id, id.removeprefix("'")]):
+            if self._base.execute(there, (name, batch, batch)).fetchone():
+                return name
+        return None
 
     def _add_answer(self, answer: tuple[Any, ...], taken: str, source: str) -> int:
         """Add an answer and return 1, or 0 if it is known.

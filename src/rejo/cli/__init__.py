@@ -15,10 +15,14 @@ options, and ``run(arguments)``, which does the work.
     test a model on cases whose classes are known
 ``rejo report``
     write a page about a model, for everyone who has to agree on its operating point
-``rejo inspect``
-    show what a model file contains
+``rejo answers``
+    add what reviewers said, and what became of cases, to a case book
+``rejo book``
+    count what a case book holds
 ``rejo monitor``
     say by the case book what has changed since training, on a page too
+``rejo inspect``
+    show what a model file contains
 ``rejo compare``
     compare data replication with its rivals on a table, or on problems with a known best risk
 
@@ -53,10 +57,14 @@ from rejo.cli._streams import steady_streams
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
-COMMANDS = ("demo", "look", "train", "predict", "evaluate", "report", "inspect", "compare", "monitor")
+COMMANDS = (
+    "demo", "look", "train", "predict", "evaluate", "report", "answers", "book", "monitor",
+    "inspect", "compare",
+)  # fmt: skip
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {
-    "HeldFile": 6, "Alarm": 6, "RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5
+    "HeldFile": 6, "Alarm": 6, "RejoError": 2, "TableError": 3, "ModelFileError": 4,
+    "TargetUnattainable": 5,
 }  # fmt: skip
 
 

@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
     if many:
         check_folder(arguments)
     else:
-        _check_output(arguments.output, overwrite=arguments.overwrite)
+        check_table_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
     plan = ScoringPlan.of(
         opened, reading=options.reading(arguments), seed=arguments.seed, **_given(arguments)
@@ -225,7 +225,7 @@ def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
     return found.manifest["counts"], found.counts, found.manifest["capacity"]
 
 
-def _check_output(output: str, *, overwrite: bool) -> None:
+def check_table_output(output: str, *, overwrite: bool) -> None:
     """Refuse an output that cannot be written, before any work is done."""
     from rejo.tables import TableError, check_output_format, is_url
 

@@ -1,0 +1,159 @@
+"""Answers from a table of any format: what reviewers said, and what became of the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejo._errors import Setting, Text, shown
+from rejo.book.store import Book, Taken
+from rejo.scoring import fingerprint
+from rejo.tables import TableError, check_columns, read_table, same_spelling, spellings_known
+
+# What columns are called if nobody says so; the first one that is there.
+NAMES = {
+    "id": ("id", "case", "row"),
+    "class": ("class", "answer", "review"),
+    "outcome": ("outcome", "truth"),
+    "who": ("who", "reviewer", "name"),
+    "when": ("when", "time", "date", "answered"),
+}
+PENDING = ("", "review", "?")  # a cell of a queue that nobody has filled
+
+
+class Answers(NamedTuple):
+    """What became of a table of answers."""
+
+    n_rows: int
+    columns: dict[str, str]  # the column of each role
+    taken: Taken
+    n_pending: int  # cells without an answer
+    other: dict[str, int]  # words that are no class of any model; nothing is stored of them
+
+
+def take_answers(
+    book: Book, path: str, columns: Mapping[str, str | None], **reading: Any
+) -> Answers:
+    """Add the answers in a table to the book.
+
+    ``columns`` are those that the user names, by their role in ``NAMES``.
+    """
+    models = list(book.models().values())
+    found = read_table(path, **reading)
+    roles = _roles(found.frame.columns, columns, models, found.path)
+    text = [name for role, name in roles.items() if role != "when"]
+    words = read_table(path, text=list(dict.fromkeys(text)), **reading).frame
+    when = _times(found, roles.get("when"))
+    parts = [
+        _part(words, roles, role, kind, when)
+        for role, kind in (("class", "review"), ("outcome", "outcome"))
+        if role in roles
+    ]
+    answers = _joined(parts)
+    n_pending = int(answers["class"].isna().sum())
+    answers = answers[answers["class"].notna()]
+    answers["class"], other = _as_classes(answers["class"], models)
+    answers = answers[answers["class"].notna()]
+    taken = book.add_answers(answers, f"{_print(answers)} {found.path.rpartition('/')[2]}")
+    if len(answers) and len(set(answers["id"])) == len(taken.unknown):
+        raise TableError(
+            f"none of its {len(taken.unknown):,} ids is in {book.path}, such as "
+            f"{shown(taken.unknown[0])}",
+            where=f"{found.path}, column {roles['id']!r}",
+            parameter="id",
+            remedy="Are they the ids of another book, or did a spreadsheet drop leading zeros?",
+        )
+    return Answers(len(words), roles, taken, n_pending, other)
+
+
+def _roles(
+    names: Iterable[Any],
+    given: Mapping[str, str | None],
+    models: Sequence[Mapping[str, Any]],
+    path: str,
+) -> dict[str, str]:
+    """Return the column of each role that the table has."""
+    there = {str(name).casefold(): str(name) for name in names}
+    check_columns(path, [name for name in given.values() if name is not None], list(there.values()))
+    ids = [str(model["id"]) for model in models if model.get("id")]
+    found: dict[str, str] = {}
+    for role, usual in NAMES.items():
+        likely = [*ids, *usual] if role == "id" else usual
+        column = given.get(role) or next(
+            (there[name.casefold()] for name in likely if name.casefold() in there), None
+        )
+        if column is not None:
+            found[role] = column
+    if "id" not in found or not {"class", "outcome"} & set(found):
+        lacks = "id" if "id" not in found else "class"
+        named = " or ".join(map(repr, [*dict.fromkeys(ids), *NAMES["id"]][:4]))
+        raise TableError(
+            f"no column {named}" if lacks == "id" else "no column 'class' or 'outcome'",
+            where=path,
+            parameter=lacks,
+            remedy=Text("Name it with ", Setting(lacks), ". Columns: ", ", ".join(there.values())),
+        )
+    if len(set(found.values())) < len(found):
+        twice = next(name for name in found.values() if list(found.values()).count(name) > 1)
+        raise TableError(f"the column {twice!r} cannot be two things at once", where=path)
+    return found
+
+
+def _times(table: Any, column: str | None) -> Any:
+    """Times (n,) as text; empty if they are not known."""
+    if column is None:
+        return np.full(len(table.frame), "", dtype=object)
+    values = table.frame[column].to_numpy()
+    if values.dtype.kind != "M":
+        if table.frame[column].isna().all():
+            return np.full(len(values), "", dtype=object)
+        raise TableError(
+            "these are not dates, such as 2024-12-31",
+            where=f"{table.path}, column {column!r}",
+            parameter="when",
+        )
+    text = np.datetime_as_string(values.astype("datetime64[ms]")).astype(object) + "Z"
+    return np.where(np.isnat(values), "", text)
+
+
+def _part(words: Any, roles: Mapping[str, str], role: str, kind: str, when: Any) -> Any:
+    import pandas as pd
+
+    said = words[roles[role]]
+    known = said.notna() & ~said.fillna("").str.casefold().isin(PENDING)
+    who = words[roles["who"]] if "who" in roles and kind == "review" else None
+    found = pd.DataFrame(
+        {
+            "id": words[roles["id"]],
+            "kind": kind,
+            "who": who,
+            "class": said.where(known),
+            "time": when,
+        }
+    )
+    return found[found["id"].notna()].astype(object)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    import pandas as pd
+
+    found = pd.concat(parts, ignore_index=True)
+    return found.where(found.notna(), None)
+
+
+def _as_classes(said: Any, models: Sequence[Mapping[str, Any]]) -> tuple[Any, dict[str, int]]:
+    """Spell classes as the models do; count the words that are none."""
+    names = list(dict.fromkeys(str(name) for model in models for name in model["classes"]))
+    spelled = spellings_known(names) | {name: name for name in names}
+    classes = said.map(lambda word: spelled.get(word, spelled.get(same_spelling(word))))
+    return classes, said[classes.isna()].value_counts().to_dict()
+
+
+def _print(answers: Any) -> str:
+    """Return a hash of the answers, the same in any format and order."""
+    import pandas as pd
+
+    text = answers.fillna("").astype(str)
+    return fingerprint(pd.util.hash_pandas_object(text, index=False).to_numpy())[:16]
