@@ -16,7 +16,7 @@ from rejo.book.answers import Answers, take_answers
 from rejo.book.audit import Audit, audit
 from rejo.book.batches import about_model, case_rows, columns_found
 from rejo.book.counts import COUNTED, count_cases
-from rejo.book.monitor import amount, describe, headline, monitor
+from rejo.book.monitor import amount, headline, listed, monitor
 from rejo.book.monitor import page as monitor_page
 from rejo.book.store import Batch, Book, Taken
 from rejo.book.timeline import Timeline, timeline

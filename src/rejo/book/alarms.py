@@ -33,8 +33,8 @@ from rejo.metrics import Interval
 SHARES = {"error": 0.3, "cost": 0.15, "review": 0.15, "novel": 0.1, "column": 0.2, "promise": 0.1}
 FACTORS = np.array([1.25, 1.5, 2.0, 3.0, 5.0, 8.0])  # by which errors or costs may have grown
 # Training and the weeks before a bet count for so much at most that a rate is uncertain by a
-# twentieth, or a column by 5 % of its cells: a smaller change is of no use to anybody.
-TOLERANCE, MOST_CELLS = 0.05, 1000.0
+# twentieth, or a column by 3 % of its cells: a smaller change is of no use to anybody.
+TOLERANCE, MOST_CELLS = 0.05, 2000.0
 WIDER = (4.0, 40.0)  # what is bet on: that they count for so many times less
 Z = 1.96  # of limits of 95 %
 FIRST = 4  # weeks that the others are compared with, if training does not say what to expect
@@ -165,7 +165,13 @@ def count_series(kind: str, name: str, chance: float, *, counts: Floats, trained
     log_capital = count_bets(counts, trained + 0.5, max(most, 4.0))
     expected = float(mean[0]) if two else 0.0
     share = counts / np.maximum(n, 1)[:, None]
-    rate = share[:, 0] if two else 0.5 * np.abs(share - mean).sum(axis=1)
+    rate = share[:, 0]
+    if not two:  # cells that differ, beyond those that differ by chance
+        spread = mean * (1 - mean) * (1 / np.maximum(n, 1)[:, None] + 1 / max(trained.sum(), 1.0))
+        differ = 0.5 * np.abs(share - mean).sum(axis=1)
+        by_chance = np.sqrt(spread / (2 * np.pi)).sum(axis=1)
+        rate = np.sqrt(np.maximum(differ**2 - by_chance**2, 0.0))
+    rate = np.where(n > 0, rate, np.nan)
     return _series(kind, name, rate, n, expected, expected, log_capital, chance)
 
 
@@ -198,7 +204,7 @@ def _likelihood(counts: Floats, prior: Floats) -> Floats:
     return np.asarray(cells + gammaln(some) - gammaln(all_))
 
 
-# ---- values that are known late, and of some cases ------------------------------------------------
+# ---- values that are known late, and of some cases -----------------------------------------------
 
 
 class Values:

@@ -1,10 +1,9 @@
-"""What the monitor says of a model, in numbers; the page and the command show these and no others."""
+"""What the monitor says of a model, in numbers: the page and the command show no others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,10 @@ TITLES = {
     "novel": "Unlike the training cases", "column": "Cells of {} that differ from training",
     "promise": "Promise: {}",
 }  # fmt: skip
+SHORT = {
+    "error": "errors", "cost": "costs", "review": "reviews", "novel": "novel cases",
+    "column": "column {}", "promise": "a promise ({})",
+}  # fmt: skip
 ADVICE = {
     "error": "Look at the wrong decisions since then. Review more, with a lower limit or budget, "
     "until a model trained on newer cases is better (rejo update).",
@@ -39,8 +42,9 @@ ADVICE = {
     "on newer cases (rejo update).",
 }
 MOST_COLUMNS = 6  # with a picture; the others are in the table
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720.0, 200.0, 52.0, 26.0, 12.0  # of a picture
-FEWEST_LEFT = 40.0  # pixels between two labels of the axis and the end
+MOST_LISTED = 10  # of the columns without an alarm
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 480.0, 180.0, 52.0, 26.0, 12.0  # of a picture
+SMOOTH = 4  # weeks of the mean that is drawn as a line
 
 
 def monitor(
@@ -144,6 +148,7 @@ def _series(one: Series, cases: Timeline, of: Mapping[str, Audit], level: float)
         else 0.0,
         "do": "" if raised is None else ADVICE[one.kind],
         "rate": one.rate.tolist(),
+        "n_by_week": one.n.tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
     }
@@ -181,8 +186,8 @@ def share_limits(some: Floats, n: Floats, level: float) -> tuple[Floats, Floats]
 class Picture(NamedTuple):
     """Points of a picture, in its own units."""
 
-    line: list[str]  # pieces of the line of weekly rates
-    dots: list[tuple[float, float]]
+    line: list[str]  # pieces of the mean of some weeks
+    dots: list[tuple[float, float, float]]  # weeks, with a radius by the number of cases
     band: list[str]
     expected: float | None
     since: float | None
@@ -193,50 +198,62 @@ class Picture(NamedTuple):
 def page(found: Mapping[str, Any]) -> str:
     """Return the page of :func:`monitor`."""
     shown = [one for one in found["series"] if one["kind"] not in ("column", "promise")]
-    columns = [one for one in found["series"] if one["kind"] == "column"]
-    columns.sort(key=lambda one: (not one["alarm"], -one["evidence"]))
-    moved = [one for one in columns if one["alarm"] or one["evidence"] > 0.2][:MOST_COLUMNS]
-    promises = [one for one in found["series"] if one["kind"] == "promise" and one["alarm"]]
-    pictures = [(one, draw(one, found["days"])) for one in [*shown, *promises, *moved]]
+    moved = [one for one in listed(found)[0] if one["kind"] == "column"]
+    moved = [one for one in moved if one["alarm"] or one["evidence"] > 0.2][:MOST_COLUMNS]
     template, style = (
         (files("rejo.book") / f"monitor.{ending}").read_text("utf-8") for ending in ("html", "css")
     )
+    rows, more = listed(found)
     return fill(
-        template, more_style=style, found=found, pictures=pictures, headline=headline(found),
-        amount=amount, percent=percent, alarms=[one for one in found["series"] if one["alarm"]],
+        template, more_style=style, found=found, rows=rows, more=more, headline=headline(found),
+        pictures=[(one, draw(one, found["days"])) for one in [*shown, *moved]], amount=amount,
+        percent=percent, alarms=[one for one in found["series"] if one["alarm"]],
     )  # fmt: skip
+
+
+def listed(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], int]:
+    """Return what a table shows, columns by evidence, and how many columns it leaves out."""
+    rest = [one for one in found["series"] if one["kind"] == "column" and not one["alarm"]]
+    rest.sort(key=lambda one: -one["evidence"])
+    hidden = {one["name"] for one in rest[MOST_LISTED:]}
+    kept = [x for x in found["series"] if x["kind"] != "column" or x["alarm"]]
+    return [*kept, *rest[:MOST_LISTED]], len(hidden)
 
 
 def headline(found: Mapping[str, Any]) -> str:
     """Say in a sentence or two how things are."""
-    n, days = found["n_cases"], found["days"]
+    base = f"{found['n_cases']:,} cases since {found['days'][0]}"
     alarms = [one for one in found["series"] if one["alarm"]]
-    base = f"{n:,} cases since {days[0]}"
     if not alarms:
         nothing = "nothing has changed beyond chance" if found["series"] else "nothing is watched"
         return f"{base}: {nothing}."
-    first = min(alarms, key=lambda one: one["since_week"])
-    what = ", ".join(one["title"][0].lower() + one["title"][1:] for one in alarms[:3])
-    more = f" and {len(alarms) - 3} more" if len(alarms) > 3 else ""
-    return f"{base}. Changed since about {first['since']}: {what}{more}."
+    first = min(one["since"] for one in alarms)
+    what = [SHORT[one["kind"]].format(one["name"]) for one in alarms]
+    more = f" and {len(what) - 4} more" if len(what) > 4 else ""
+    return f"{base}. Changed, since about {first}: {', '.join(what[:4])}{more}."
 
 
 def amount(value: float | None, kind: str) -> str:
     """Write a rate, or a cost."""
     if value is None or not np.isfinite(value):
-        return "–"
+        return "-"
     return f"{value:,.4g}" if kind == "cost" else percent(value)
 
 
 def draw(one: Mapping[str, Any], days: list[str]) -> Picture:
     """Return the picture of a series."""
-    rate, low, high = (np.asarray(one[name], np.float64) for name in ("rate", "low", "high"))
+    rate, low, high, n = (
+        np.asarray(one[name], np.float64) for name in ("rate", "low", "high", "n_by_week")
+    )
     T = len(rate)
-    there = np.isfinite(rate)
-    banded = np.isfinite(low) & np.isfinite(high)
-    highest = [*rate[there], one["expected"] or 0.0]
+    there, banded = np.isfinite(rate), np.isfinite(low) & np.isfinite(high)
+    total = np.convolve(np.where(there, n * np.nan_to_num(rate), 0.0), np.ones(SMOOTH))[:T]
+    many = np.convolve(np.where(there, n, 0.0), np.ones(SMOOTH))[:T]
+    mean = np.divide(total, many, out=np.full(T, np.nan), where=there & (many > 0))
+    usual = there & (n >= 0.2 * np.median(n[there])) if there.any() else there
     settled = high[banded][len(high[banded]) // 4 :]
-    top = _round_up(1.1 * max([*highest, *settled[:1], 1e-6]))
+    top = _round_up(1.1 * max([*rate[usual], one["expected"] or 0.0, *settled[:1], 1e-6]))
+    size = np.sqrt(n / max(n[there].max(initial=1.0), 1e-9))
 
     def x(week: float) -> float:
         return round(LEFT + (WIDTH - LEFT - TOP) * (week + 0.5) / T, 1)
@@ -249,21 +266,19 @@ def draw(one: Mapping[str, Any], days: list[str]) -> Picture:
         weeks = np.flatnonzero(mask)
         return [part.tolist() for part in np.split(weeks, np.flatnonzero(np.diff(weeks) > 1) + 1)]
 
-    line = [" ".join(f"{x(w)},{y(rate[w])}" for w in part) for part in pieces(there) if part]
+    line = [" ".join(f"{x(w)},{y(mean[w])}" for w in part) for part in pieces(there) if part]
     band = [
         " ".join([*(f"{x(w)},{y(high[w])}" for w in part),
                   *(f"{x(w)},{y(low[w])}" for w in reversed(part))])
         for part in pieces(banded) if part
     ]  # fmt: skip
-    marks = sorted({round(i * (T - 1) / 4) for i in range(5)})
-    far = [a for a, b in pairwise([*marks, T + 99]) if x(b) - x(a) > 2 * FEWEST_LEFT]
+    marks = sorted({round(i * (T - 1) / 3) for i in range(4)}) if T > 4 else [0]
     named = [
-        (x(w), days[w], "start" if w == 0 else "end" if w == T - 1 and T > 1 else "middle")
-        for w in far
+        (x(w), days[w], "start" if w == 0 else "end" if w == T - 1 else "middle") for w in marks
     ]
     return Picture(
         line=line,
-        dots=[(x(w), y(rate[w])) for w in np.flatnonzero(there)],
+        dots=[(x(w), y(rate[w]), round(0.8 + 1.8 * size[w], 1)) for w in np.flatnonzero(there)],
         band=band,
         expected=None if one["expected"] is None or one["kind"] == "column" else y(one["expected"]),
         since=None if one["since_week"] is None else x(one["since_week"] - 0.5),

@@ -104,7 +104,7 @@ def timeline(cases: DataFrame, batches: DataFrame, about: Mapping[str, Any]) -> 
     week = _weeks(time, first)
     drawn = cases["drawn"].to_numpy(bool)
     truth = cases["outcome"].where(~drawn, cases["truth"])
-    known = truth.notna().to_numpy()
+    known = np.array(truth.notna())
     answered = np.where(known, np.fmax(_weeks(heard, first), week), np.inf)
     n_weeks = int(max(week.max(), answered[known].max(initial=0))) + 1
     if n_weeks > MOST_WEEKS:

@@ -27,7 +27,7 @@ options, and ``run(arguments)``, which does the work.
     compare data replication with its rivals on a table, or on problems with a known best risk
 
 Exit codes: 0 success, 1 a bug in rejo, 2 wrong usage or a file that cannot be read or written, 3
-bad data, 4 a bad model file, 5 a target that cannot be reached, 6 something that is not as in training
+bad data, 4 a bad model file, 5 a target that cannot be reached, 6 something is not as in training
 (a column, so that no case is decided, or an alarm of the monitor), 130 interrupted. Errors are one
 line on stderr. What a command prints never costs it its work: if the reader of stdout leaves, as in
 ``rejo train ... | head -1``, or stdout or stderr is closed, all files are written, and the code is

@@ -38,7 +38,7 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, bet, tell."""
-    from rejo.book import Book, monitor, monitor_page
+    from rejo.book import Book, headline, monitor, monitor_page
 
     check_apart(arguments.book, arguments.output)
     if arguments.output is not None:
@@ -55,13 +55,12 @@ def run(arguments: argparse.Namespace) -> None:
         print("\n".join(_lines(found)))
         if arguments.output is not None:
             print(f"\nPage: {arguments.output}")
-    alarms = [one["title"] for one in found["series"] if one["alarm"]]
-    if alarms:
-        raise Alarm(f"{', '.join(alarms)}: not as in training", where=str(arguments.book))
+    if found["alarm"]:
+        raise Alarm(headline(found), where=str(arguments.book))
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    from rejo.book import amount, headline
+    from rejo.book import amount, headline, listed
 
     lines = [f"{found['model_name']}: {headline(found)}", ""]
     for name, what in (("error", "Wrong, of the decided"), ("cost", "Cost of a decided case")):
@@ -70,16 +69,17 @@ def _lines(found: dict[str, Any]) -> list[str]:
                 amount(a[x], name) for x in ("rate", "low", "high", "forecast")
             )
             lines.append(f"{what}: {rate} ({low} to {high}); the model alone expects {said}.")
-    width = max((len(one["title"]) for one in found["series"]), default=0)
+    width = max((len(one_line(one["title"])) for one in found["series"]), default=0)
     lines += ["", f"{'':<{width}}{'expected':>10}{'recent':>10}{'cases':>10}  evidence"]
-    for one in found["series"]:
+    rows, more = listed(found)
+    for one in rows:
         expected = "" if one["kind"] == "column" else amount(one["expected"], one["kind"])
         recent, verdict = amount(one["recent"], one["kind"]), f"{one['evidence']:.0%}"
         if one["alarm"]:
             verdict = f"ALARM, changed since about {one['since']}"
-        lines.append(
-            f"{one_line(one['title']):<{width}}{expected:>10}{recent:>10}{one['n']:>10,.0f}  {verdict}"
-        )
+        rates = f"{expected:>10}{recent:>10}{one['n']:>10,.0f}"
+        lines.append(f"{one_line(one['title']):<{width}}{rates}  {verdict}")
+    lines += [f"{more} more columns: no change beyond chance."] * bool(more)
     advice = {one["kind"]: one["do"] for one in found["series"] if one["alarm"]}
     return [*lines, *([""] * bool(advice)), *advice.values()]
 
