@@ -4,9 +4,11 @@
 else is read from the two, joined case by case: see :meth:`Book.cases`.  Features are not stored.
 
 ``store`` has the file: :class:`Book`, its tables, and what keeps it whole; ``batches`` makes rows
-of it from decisions, ``answers`` from tables of answers, and ``counts`` counts them.  ``timeline``
-has the cases of a model by week; ``audit`` estimates how many decisions are wrong, ``alarms`` bets
-against "as in training", and ``monitor`` says it in numbers and on a page.
+of it from decisions, ``answers`` from tables of answers, ``counts`` counts them, and
+``learning`` turns answered cases into ones to learn from and to test on; ``card`` says all
+that is known of a model.  ``timeline`` has the cases of a model by week; ``audit`` estimates how
+many decisions are wrong, ``alarms`` bets against "as in training", and ``monitor`` says it in
+numbers and on a page.
 """
 
 # ruff: noqa: F401 (names for other rooms)
@@ -15,7 +17,9 @@ from rejo.book.alarms import Series, watch
 from rejo.book.answers import Answers, take_answers
 from rejo.book.audit import Audit, audit
 from rejo.book.batches import about_model, case_rows, columns_found
+from rejo.book.card import model_card
 from rejo.book.counts import COUNTED, count_cases
+from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, test_cases
 from rejo.book.monitor import amount, headline, listed, monitor
 from rejo.book.monitor import page as monitor_page
 from rejo.book.store import Batch, Book, Taken

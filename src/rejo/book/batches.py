@@ -58,13 +58,13 @@ def _review_price(opened: Opened) -> float:
     return float(prices[0, -1]) if np.ptp(prices[:, -1]) == 0 else float("nan")
 
 
-def about_model(opened: Opened) -> dict[str, Any]:
+def about_model(opened: Opened, id: str | None = None) -> dict[str, Any]:
     """Return what is needed later, when the model file may be gone."""
     found, model = opened.found, opened.model
     return {
         "classes": opened.classes,
         "prices": opened.table.get("prices"),
-        "id": opened.table.get("id"),
+        "id": opened.table.get("id") or id,
         "target": opened.table.get("target"),
         "operating_point": found.operating_point,
         "expected": found.expected,

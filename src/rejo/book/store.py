@@ -301,13 +301,13 @@ class Book:
         ids: set[str] = set()
         added, taken = 0, now()
         with self._writing():
-            if self._base.execute("SELECT 1 FROM answers WHERE source = ?", (source,)).fetchone():
-                return Taken(0, len(given), [], [])
+            same = "SELECT 1 FROM answers WHERE source = ?"
+            again = self._base.execute(same, (source,)).fetchone() is not None
             for id, batch, kind, who, said, time in given.itertuples(index=False, name=None):
                 if (found := self._known(id, batch)) is not None:
                     ids.add(found)
                     answer = (found, batch, kind or "review", who or "", said, time)
-                    added += self._add_answer(answer, taken, source)
+                    added += 0 if again else self._add_answer(answer, taken, source)
                 else:
                     unknown[id] = None
             conflicts = [id for (id,) in self._base.execute(CONFLICTS) if id in ids]

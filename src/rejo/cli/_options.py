@@ -311,10 +311,14 @@ PARAMETERS = {
     option[2:].replace("-", "_"): option for option in OPTIONS if option.startswith("--")
 } | {
     "class_order": "--order",
+    "class": "--class",
     "client": "--dask",
     "cost_of": "--costs",
     "estimator": "--model",
     "out": "--output",
+    "outcome": "--outcome",
+    "when": "--when",
+    "who": "--who",
     "review_share": "--novelty",
 }  # fmt: skip
 

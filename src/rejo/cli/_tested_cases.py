@@ -58,7 +58,7 @@ def decided_table(arguments: Namespace, opened: Opened, columns: LabelColumns) -
     """Test one table, which is read whole."""
     from rejo.scoring import judge_labelled
 
-    frame, y, spellings = _read(arguments, opened, columns)
+    frame, y, spellings = read_labelled(arguments, opened, columns)
     known = opened.table.get("cases")
     found, judged = judge_labelled(opened, frame, y, columns, prints=known is not None)
     watch = opened.watch()
@@ -125,7 +125,7 @@ def _class_options(arguments: Namespace, opened: Opened) -> dict[str, Any]:
     }
 
 
-def _read(
+def read_labelled(
     arguments: Namespace, opened: Opened, columns: LabelColumns
 ) -> tuple[Any, Any, list[str]]:
     """Table, classes as indices (n,), and spellings; of the rows that have a class."""

@@ -202,10 +202,11 @@ def _batch(
         return
     from rejo.book import Book, about_model, columns_found
 
+    found, about = opened.found, about_model(opened, decide.plan.id)
     with (
         Book(arguments.book, create=True) as book,
         book.batch(
-            opened.found.payload_hash, about_model(opened), name=opened.found.path.name,
+            found.payload_hash, about, name=found.path.name,
             file=Path(without_password(arguments.data)).name, seed=arguments.seed,
             audit=arguments.audit, columns=columns_found(decide.counts(), counts.strange),
         ) as batch,

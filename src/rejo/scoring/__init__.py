@@ -28,7 +28,7 @@ from rejo.scoring.cases import (
     ranks_of,
     restored,
 )
-from rejo.scoring.counts import CaseCounts, DoubtCounts, spool
+from rejo.scoring.counts import CaseCounts, DoubtCounts, hashes_of, spool
 from rejo.scoring.decider import Decider, ScoringPlan
 from rejo.scoring.frame import decision_frame
 from rejo.scoring.labelled import (

@@ -1,0 +1,107 @@
+"""Answered cases to learn from and to test on: they are no random sample, and weights undo that.
+
+A case is answered because the model sent it to review, because an audit drew it, or because its
+outcome is known by now.  Within a stratum (cases of a time, that the model decides or reviews, of
+about the same chance of an error) those answered stand for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo._typing import Floats, Indices
+from rejo.metrics import Interval
+from rejo.scoring import hashes_of
+from rejo.tables import uniform
+
+STRATA = 8  # by chance, of the decided and of the reviewed of each half: more have few answers
+LEAST = 5  # answers in a stratum, if it can be joined with the next
+# The weight of a case at most.  A higher one makes a few cases decide all; a lower one leaves more
+# of the selection in.
+MOST = 20.0
+TESTED = 0.5  # of the newest half of the answered cases
+ENOUGH = 30  # cases that a comparison must be worth
+
+
+class Comparison(NamedTuple):
+    """What two models cost on the same cases."""
+
+    n: int
+    n_effective: float
+    old: float  # mean cost of a case
+    new: float
+    saved: Interval  # by the new one
+
+    @property
+    def better(self) -> bool:
+        """Whether the new one is cheaper beyond chance."""
+        return self.n_effective >= ENOUGH and self.saved.low > 0
+
+
+def answered_cases(cases: Any, classes: list[str]) -> tuple[Any, int]:
+    """Return the newest state of the cases whose class is known, with a ``weight``.
+
+    Also returns how many cases are like none that was answered.  ``newest`` marks the later half.
+    """
+    frame = cases.drop_duplicates("id", keep="last").reset_index(drop=True)
+    known = frame["truth"].isin(classes).to_numpy()
+    batch, n_known = frame["batch"].to_numpy(), np.cumsum(known)
+    late = np.unique(batch[n_known > n_known[-1] / 2]) if known.any() else []
+    newest = np.isin(batch, late)
+    by_model = (frame["decision"].notna() | frame["drawn"]).to_numpy()
+    weight, lost = np.zeros(len(frame)), 0
+    for part in (newest & by_model, newest & ~by_model, ~newest & by_model, ~newest & ~by_model):
+        for rows in _strata(frame["chance"].to_numpy(), known, np.flatnonzero(part)):
+            answered = rows[known[rows]]
+            lost += 0 if len(answered) else len(rows)
+            weight[answered] = len(rows) / max(len(answered), 1)
+    return frame.assign(weight=weight, newest=newest)[known].reset_index(drop=True), lost
+
+
+def _strata(chance: Floats, known: NDArray[np.bool_], rows: NDArray[np.intp]) -> list[Any]:
+    """Split rows by their chance of an error, so that each part has some answers if possible."""
+    if not len(rows):
+        return []
+    rows = rows[np.argsort(np.nan_to_num(chance[rows], nan=2.0), kind="stable")]
+    n_answers = np.cumsum(known[rows])
+    n = int(np.clip(n_answers[-1] // LEAST, 1, STRATA))
+    ends = np.searchsorted(n_answers, np.arange(1, n) / n * n_answers[-1], side="left") + 1
+    return np.split(rows, ends)
+
+
+def test_cases(answered: Any, seed: int) -> NDArray[np.bool_]:
+    """Return which of the answered cases (n,) test both models: half of the newest, by their id."""
+    drawn = uniform(hashes_of(answered["id"]), seed) < TESTED
+    found: NDArray[np.bool_] = drawn & answered["newest"].to_numpy()
+    return found
+
+
+def copies(weight: Floats, seed: int, *, alike: bool) -> NDArray[np.intp]:
+    """Return which rows (n,) to learn from, some several times, so that they are as all cases are.
+
+    If they must count ``alike``, as for a promise, none comes twice: those of low weight are left
+    out at random instead.
+    """
+    capped, random = np.minimum(weight, MOST), np.random.RandomState(seed)
+    share = capped / capped.max() if alike else capped
+    times = np.floor(share + random.uniform(size=len(share))).astype(np.intp)
+    return np.repeat(np.arange(len(weight)), times)
+
+
+def compare_costs(
+    y: Indices, old: Indices, new: Indices, prices: Floats, weight: Floats
+) -> Comparison:
+    """Compare decisions (n,), of which -1 is a review, on cases of classes ``y`` (n,)."""
+    if not len(y):
+        nan = float("nan")
+        return Comparison(0, 0.0, nan, nan, Interval(nan, nan, nan))
+    paid = prices[y, old], prices[y, new]  # -1: the review, last
+    share = weight / weight.sum()
+    before, after = (float(share @ cost) for cost in paid)
+    saved = before - after
+    half = 1.96 * float(np.sqrt((share**2 * (paid[0] - paid[1] - saved) ** 2).sum()))
+    interval = Interval(saved, saved - half, saved + half)
+    return Comparison(len(y), 1.0 / float((share**2).sum()), before, after, interval)

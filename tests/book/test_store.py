@@ -1,0 +1,198 @@
+"""The case book as a file: whole whatever happens, one batch once, and nothing but our tables."""
+
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+from rejo._errors import RejoError  # noqa: E402
+from rejo.book import Book  # noqa: E402
+
+FRAME = pd.DataFrame(
+    {
+        "id": ["a", "b", "c"],
+        "decision": ["no", None, "yes"],
+        "forced": ["no", "yes", "yes"],
+        "chance": [0.1, 0.5, np.nan],
+        "rank": [0, 1, 0],
+    }
+)
+
+
+@pytest.fixture
+def book(tmp_path):
+    with Book(tmp_path / "cases.db", create=True) as book:
+        yield book
+
+
+def add(book, frame=FRAME, model="m", about=None):
+    with book.batch(model, about or {"classes": ["no", "yes"]}) as batch:
+        batch.add(frame)
+    return batch.number, batch.known
+
+
+def said(ids, classes, **more):
+    return pd.DataFrame({"id": ids, "class": classes, **more}, dtype=object)
+
+
+def test_the_same_batch_is_one_in_any_order(book):
+    assert add(book) == (1, False)
+    assert add(book, FRAME[::-1]) == (1, True)
+    assert add(book, FRAME.assign(chance=[0.2, 0.5, np.nan])) == (2, False)
+    assert add(book, model="other") == (3, False)
+    cases = book.cases()
+    assert cases.groupby("batch")["id"].apply("".join).tolist() == ["abc"] * 3
+    assert book.batches()["n"].tolist() == [3, 3, 3]
+    assert cases["decision"][:3].tolist() == ["no", None, "yes"]
+    np.testing.assert_array_equal(cases["chance"][:3], FRAME["chance"])
+
+
+@pytest.mark.parametrize("parts", [[FRAME, FRAME[:1]], [FRAME.assign(id="a")]])
+def test_an_id_names_one_case_of_a_batch(book, parts):
+    def add_parts():
+        with book.batch("m", {}) as batch:
+            for part in parts:
+                batch.add(part)
+
+    with pytest.raises(RejoError) as refused:
+        add_parts()
+    assert refused.value.parameter == "id"
+    assert (len(book.cases()), len(book.batches()), book.models()) == (0, 0, {})
+
+
+def test_the_newest_answer_counts_and_all_stay(book):
+    add(book)
+    first = said(["a", "b", "z"], ["yes", "no", "no"], who=["Ann", "Bob", "Bob"])
+    assert book.add_answers(first, "one") == (2, 0, ["z"], [])
+    assert book.add_answers(first, "one") == (0, 2, ["z"], [])
+    assert book.add_answers(first[:2], "the same again") == (0, 2, [], [])
+    later = said(["b", "a"], ["yes", "yes"], who="Bob", time="2999-01-01T00:00:00Z")
+    assert book.add_answers(later, "two") == (2, 0, [], [])
+    early = said(["b"], ["no"], who=["Cid"], time="2001-01-01T00:00:00Z")
+    assert book.add_answers(early, "three") == (1, 0, [], ["b"])
+    outcome = said(["a", "c"], ["no", "no"], kind="outcome", time="2001-01-01T00:00:00Z")
+    assert book.add_answers(outcome, "four").added == 2
+    cases = book.cases().set_index("id")
+    assert cases["review"].to_dict() == {"a": "yes", "b": "yes", "c": None}
+    assert cases["who"].to_dict() == {"a": "Bob", "b": "Bob", "c": None}
+    assert cases["truth"].to_dict() == {"a": "no", "b": "yes", "c": "no"}
+    assert cases["answered"]["a"] == "2001-01-01T00:00:00Z"
+    assert len(book.answers()) == 7
+    # The first file again says nothing new, though Bob has changed his mind since.
+    assert book.add_answers(first, "one").added == 0
+    assert book.cases().set_index("id")["truth"]["b"] == "yes"
+
+
+def test_an_answer_holds_in_every_batch_or_in_the_one_it_names(book):
+    add(book)
+    add(book, model="other")
+    book.add_answers(said(["a", "b"], ["yes", "no"], batch=[None, 2]), "one")
+    cases = book.cases().set_index(["id", "batch"])["truth"]
+    assert cases[[("a", 1), ("a", 2), ("b", 1), ("b", 2)]].tolist() == ["yes", "yes", None, "no"]
+
+
+def text_file(path):
+    path.write_text("id,class\n" * 100)
+
+
+def other_database(path):
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE cases (id)")
+
+
+def newer(path):
+    with sqlite3.connect(path) as base:
+        base.execute("UPDATE meta SET value = '2' WHERE key = 'version'")
+
+
+def trigger(path):
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TRIGGER t AFTER INSERT ON cases BEGIN DELETE FROM cases; END")
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("change", [text_file, other_database, newer, trigger])
+def test_a_file_that_is_no_book_of_this_version_is_refused(tmp_path, change, create):
+    path = tmp_path / "cases.db"
+    if change in (newer, trigger):
+        with Book(path, create=True) as book:
+            add(book)
+    change(path)
+    before = path.read_bytes()
+    with pytest.raises(RejoError) as refused:
+        Book(path, create=create)
+    assert (refused.value.parameter, refused.value.where) == ("book", str(path))
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_not_there_is_made_only_if_asked(tmp_path):
+    with pytest.raises(RejoError):
+        Book(tmp_path / "cases.db")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "cases.db").touch()  # what a process leaves that is killed at once
+    with Book(tmp_path / "cases.db", create=True) as book:
+        assert add(book) == (1, False)
+
+
+WRITER = """
+import sys
+import pandas as pd
+from rejo.book import Book
+
+path, name, n = sys.argv[1:]
+with Book(path, create=True) as book:
+    for i in range(int(n)):
+        ids = [f"{name}-{i}-{j}" for j in range(50)]
+        with book.batch("m", {"classes": ["no"]}) as batch:
+            batch.add(pd.DataFrame({"id": ids, "decision": "no"}))
+        book.add_answers(pd.DataFrame({"id": ids, "class": "no", "who": name}), f"{name}-{i}")
+"""
+
+
+def test_two_writers_lose_nothing(tmp_path):
+    path = tmp_path / "cases.db"
+    words = [sys.executable, "-c", WRITER, str(path)]
+    writers = [subprocess.Popen([*words, name, "8"]) for name in ("one", "two")]
+    assert [writer.wait(120) for writer in writers] == [0, 0]
+    with Book(path) as book:
+        cases = book.cases()
+    assert len(set(cases["id"])) == len(cases) == 2 * 8 * 50
+    assert (cases["truth"] == "no").all()
+    assert cases.groupby("batch").size().tolist() == [50] * 16
+
+
+FULL = """
+import resource, signal, sys
+import pandas as pd
+from rejo._errors import RejoError
+from rejo.book import Book
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with Book(sys.argv[1]) as book:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    frame = pd.DataFrame({"id": [f"{i:06d}" for i in range(50_000)], "decision": "no"})
+    try:
+        with book.batch("m", {"classes": ["no"]}) as batch:
+            batch.add(frame)
+    except RejoError as error:
+        print(error.parameter)
+    print(len(book.cases()))
+"""
+
+
+def test_a_full_disk_leaves_the_book_as_it_was(tmp_path):
+    path = tmp_path / "cases.db"
+    with Book(path, create=True) as book:
+        add(book)
+    run = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], check=False, capture_output=True, text=True
+    )
+    assert run.stdout.split() == ["book", "3"], run.stderr
+    with Book(path) as book:
+        assert book.cases()["id"].tolist() == ["a", "b", "c"]
+        assert add(book, model="other") == (2, False)
