@@ -249,8 +249,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     start = perf_counter()
-    late(arguments.years // 5, arguments.seed)
     quiet(arguments.years, arguments.seed)
+    late(arguments.years // 5, arguments.seed)
     print(f"{perf_counter() - start:,.0f} s")
 
 

@@ -218,7 +218,13 @@ class Values:
         decided = np.bincount(cases.week[cases.decided], minlength=T)
         mean = drawn / np.maximum(decided, 1)
         weight = mean[cases.week] / np.where(cases.drawn, cases.probability, 1.0)
-        self.weight = np.where(cases.drawn, weight, 1.0)[self.rows]  # 1 on average
+        weight = np.where(cases.drawn, weight, 1.0)  # 1 on average
+        self.weight = weight[self.rows]
+        one, two = (
+            np.bincount(cases.week[cases.drawn], weight[cases.drawn] ** k, minlength=T)
+            for k in (1, 2)
+        )
+        self.uneven = np.where(one > 0, two / np.maximum(one, 1e-300), 1.0)  # the less they tell
 
     def scope(self, by: str | None, value: Any, classes: list[str]) -> Any:
         """Which cases (n,) a promise is about; None if that is not known."""
@@ -264,9 +270,7 @@ class Values:
         cases, T = self.cases, self.cases.n_weeks
         week, known = cases.week[self.rows], cases.known[self.rows].astype(np.intp)
         x = np.clip(getattr(cases, of)[self.rows] / scale, 0.0, 1.0)
-        audit = cases.drawn[self.rows]
-        w = self.weight[audit]  # values with unequal weights count for less
-        part = self.weight / np.where(audit, (w @ w) / max(w.sum(), 1e-300), 1.0)
+        part = self.weight / np.where(cases.drawn[self.rows], self.uneven[week], 1.0)
         at, shape = week * T + known, (T, T)
         seen = np.bincount(at, part * x, minlength=T * T).reshape(shape)
         due = np.bincount(at, part * mean / scale, minlength=T * T).reshape(shape)

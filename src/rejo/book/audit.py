@@ -108,51 +108,44 @@ def audit(
     tilts = [-np.log1p(-least * -np.expm1(-ABOVE)), -np.log1p(least * np.expm1(BELOW))]
     rest = (value - forecast)[drawn]
     prices = [_price(rest[:, None] * c, pi[drawn][:, None]) for c in tilts]  # (n_drawn, n_tilts)
-    alpha, begins = (1 - confidence) / 2, begin_weights(T) / 2
+    where, since, weight = cell[drawn], known[drawn], 1 / pi[drawn]
+    paid = [np.zeros((T * K, len(c))) for c in tilts]
+    begins = begin_weights(T) / 2
     begins[0] += 0.5
     found = np.full((T, 7), np.nan)
     for t in range(T):
+        now = since == t
+        for each, price in zip(paid, prices, strict=True):
+            np.add.at(each, where[now], price[now])
         by_audit = (audited <= t)[:, None] & (n > 0)
         settled = (outcomes <= t) & (n > 0)
-        covered = by_audit | settled
+        covered, uncertain = by_audit | settled, by_audit & ~settled
         N = n[covered].sum()
         found[t, 1:3], found[t, 4:] = (0.0, 1.0), (N, 0.0, n_known[:, :, t][covered].sum())
         if not N:
             continue
-        total = np.divide(
-            x_known[:, :, t] * n, n_known[:, :, t], out=np.zeros((T, K)), where=settled
-        )
-        in_now = drawn.copy()
-        in_now[drawn] = known[drawn] <= t
-        in_drawn = in_now[drawn]
-        where = cell[in_now]
-        weight = 1 / pi[in_now]
-        uncertain = by_audit & ~settled
-        mine = uncertain.ravel()[where]
+        total = np.zeros((T, K))
+        total[settled] = (x_known[:, :, t] * n)[settled] / n_known[:, :, t][settled]
+        mine = (since <= t) & uncertain.ravel()[where]
         estimate = total.sum() + expected[uncertain].sum()
         if mine.any():
-            mean = float(weight[mine] @ rest[in_drawn][mine] / weight[mine].sum())
-            estimate += mean * n[uncertain].sum()
+            estimate += weight[mine] @ rest[mine] / weight[mine].sum() * n[uncertain].sum()
         # A term that begins in week j takes the audits from then on, and for decisions whose
         # outcomes never come those of all weeks; what it leaves out must be settled.
         never = ~settled.any(axis=0)
         fine = (settled | ~covered | never).all(axis=1)
-        first = T if fine.all() else int(fine.argmin())
-        starts = np.arange(min(first, t) + 1)
-        taken = by_audit & ((np.arange(T)[:, None] >= starts[:, None, None]) | never)  # (J, T, K)
-        left = np.where(covered & ~taken, total, 0.0).sum(axis=(1, 2))
-        base = left + np.where(taken, expected, 0.0).sum(axis=(1, 2))  # (J,)
+        J = min(T if fine.all() else int(fine.argmin()), t) + 1
+        taken = by_audit.astype(np.float64)
+        base = total.sum() + _taken((expected - total) * taken, never)[:J]
         ends = []
-        for c, price in zip(tilts, prices, strict=True):
-            paid = np.zeros((T * K, len(c)))
-            np.add.at(paid, where, price[in_drawn])
-            cost = taken.reshape(len(starts), -1) @ paid  # (J, n_tilts)
-            log_begin = np.log(begins[starts] / len(c))[:, None]
-            ends.append(_end(c, base[:, None], cost - log_begin, -math.log(alpha), N))
-        high, low = ends
-        estimate = min(max(estimate, low), high)
-        found[t, :3] = estimate / N, low / N, high / N
-        found[t, 3], found[t, 5] = trusted[covered].sum() / N, in_now.sum()
+        for c, each in zip(tilts, paid, strict=True):
+            cost = _taken(each.reshape(T, K, -1) * taken[:, :, None], never)[:J]
+            cost -= np.log(begins[:J] / len(c))[:, None]
+            ends.append(_end(c, base[:, None], cost, -math.log((1 - confidence) / 2)))
+        high = min(ends[0], total.sum() + n[uncertain].sum())
+        low = max(ends[1], total.sum())
+        found[t, :3] = min(max(estimate, low), high) / N, low / N, high / N
+        found[t, 3], found[t, 5] = trusted[covered].sum() / N, (since <= t).sum()
     found[:, :4] *= scale
     return Audit(*found.T)
 
@@ -179,16 +172,22 @@ def _price(tilted: Floats, pi: Floats) -> Floats:
     return np.asarray(tilted - np.log((1 - (1 - pi) * np.exp(tilted)) / pi))
 
 
-def _end(c: Floats, base: Floats, cost: Floats, most: float, N: float) -> float:
-    """Total at which the mixture of ``exp(c * (total - base) - cost)`` reaches ``exp(most)``."""
-    low, high = 0.0, float(N)
-    for _ in range(20):  # the end that is returned is on the safe side
-        middle = (low + high) / 2
-        log = c * (middle - base) - cost
+def _taken(parts: Floats, never: NDArray[np.bool_]) -> Floats:
+    """Sums (T, ...) of parts (T, K, ...) from each week on; of some columns, of all weeks."""
+    later = parts[:, ~never].sum(axis=1)[::-1].cumsum(axis=0)[::-1]
+    return np.asarray(later + parts[:, never].sum(axis=(0, 1)))
+
+
+def _end(c: Floats, base: Floats, cost: Floats, most: float) -> float:
+    """Total at which the mixture of ``exp(c * (total - base) - cost)`` reaches ``exp(most)``.
+
+    Its logarithm is convex, so Newton's steps from where one term does stay on the safe side.
+    """
+    alone = base + (most + cost) / c
+    total = float(alone.min() if c[0] > 0 else alone.max())
+    for _ in range(4):
+        log = c * (total - base) - cost
         top = log.max()
-        reached = top + math.log(np.exp(log - top).sum()) >= most
-        if reached == (c[0] > 0):
-            high = middle
-        else:
-            low = middle
-    return high if c[0] > 0 else low
+        part = np.exp(log - top)
+        total -= (top + math.log(part.sum()) - most) / float((c * part).sum() / part.sum())
+    return total

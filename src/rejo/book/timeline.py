@@ -118,13 +118,14 @@ def timeline(cases: DataFrame, batches: DataFrame, about: Mapping[str, Any]) -> 
         column.map(lambda name: place.get(str(name), -1)).to_numpy(np.intp)
         for column in (cases["forced"], truth)
     )
+    weight = cases["weight"].to_numpy(np.float64)
+    drawn = drawn & (weight >= 1)  # without a weight nobody knows what it stands for
     decided = (cases["decision"].notna().to_numpy() | drawn) & (forced >= 0)
     known &= (true >= 0) & decided
     paid = np.zeros(len(cases))
     if about.get("prices") is not None:
         prices = np.asarray(about["prices"], dtype=np.float64)
         paid[known] = prices[true[known], forced[known]]
-    weight = cases["weight"].to_numpy(np.float64)
     return Timeline(
         n_weeks=n_weeks,
         week=week.astype(np.intp),
