@@ -104,7 +104,9 @@ def audit(
     np.minimum.at(outcomes, (week[open_], cases.forced[d][open_]), known[open_])
     none_open = cells((~cases.drawn[d]).astype(np.float64)) == 0
     outcomes = np.where(none_open & (n > 0), audited[:, None], outcomes)
-    least = pi[pi > 0].min(initial=1.0)
+    least = float(pi[pi > 0].min(initial=1.0))
+    digit = 10.0 ** (math.floor(math.log10(least)) - 1)
+    least = math.floor(least / digit + 1e-9) * digit  # hardly ever changes later
     tilts = [-np.log1p(-least * -np.expm1(-ABOVE)), -np.log1p(least * np.expm1(BELOW))]
     rest = (value - forecast)[drawn]
     prices = [_price(rest[:, None] * c, pi[drawn][:, None]) for c in tilts]  # (n_drawn, n_tilts)
@@ -154,16 +156,14 @@ def _shares(
     week: NDArray[np.intp], known: Floats, value: Floats, said: Floats, weight: Floats, T: int
 ) -> Floats:
     """By how much (T,) the model's chances are to be multiplied, from what earlier weeks know."""
-    strength = weight * (weight - 1)
-    top, bottom = (
-        np.bincount(known.astype(np.intp), strength * one * said, minlength=T).cumsum()
-        for one in (value, said)
+    strength, at = weight * (weight - 1), known.astype(np.intp)
+    top, bottom, number = (
+        np.bincount(at, part, minlength=T).cumsum()
+        for part in (strength * value * said, strength * said * said, np.ones(len(at)))
     )
-    if not len(week) or not bottom[-1] > 0:
-        return np.ones(T)
-    prior = BELIEF * float((strength * said * said).mean())
+    prior = BELIEF * bottom / np.maximum(number, 1)
     share = np.ones(T)
-    share[1:] = ((prior + top) / (prior + bottom))[:-1]
+    share[1:] = np.divide(prior + top, prior + bottom, out=np.ones(T), where=bottom > 0)[:-1]
     return np.asarray(np.clip(share, 0.0, 2.0))
 
 
