@@ -8,16 +8,22 @@ of it from decisions, ``answers`` from tables of answers, ``counts`` counts them
 ``learning`` turns answered cases into ones to learn from and to test on; ``card`` says all
 that is known of a model.  ``reviewers`` finds how often people are right, and ``assignment`` shares
 the cases among them; ``queues`` writes these to work in, and reads what comes back of them.
+``timeline`` has the cases of a model by week; ``audit`` estimates how many decisions are wrong,
+``alarms`` bets against "as in training", and ``monitor`` says it in numbers and on a page.
 """
 
 # ruff: noqa: F401 (names for other rooms)
 
+from rejo.book.alarms import Series, watch
 from rejo.book.answers import Answers, take_answers
 from rejo.book.assignment import Team, assign, read_team, share
+from rejo.book.audit import Audit, audit
 from rejo.book.batches import about_model, case_rows, columns_found
 from rejo.book.card import model_card
 from rejo.book.counts import COUNTED, count_cases
 from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, test_cases
+from rejo.book.monitor import amount, headline, listed, monitor
+from rejo.book.monitor import page as monitor_page
 from rejo.book.queues import labelling_config, labelstudio, queue_of, tasks_of, write_workbook
 from rejo.book.reviewers import (
     accuracies,
@@ -27,5 +33,6 @@ from rejo.book.reviewers import (
     shrunk,
 )
 from rejo.book.store import Batch, Book, Taken
+from rejo.book.timeline import Timeline, timeline
 
 __all__: list[str] = []  # nothing here is public

@@ -76,13 +76,10 @@ def about_model(opened: Opened, id: str | None = None) -> dict[str, Any]:
     }
 
 
-def columns_found(
-    differences: dict[str, tuple[float, float]], strange: Sequence[Finding]
-) -> list[dict[str, Any]]:
-    """Return of each column how it differs from training, and what was said of it."""
+def columns_found(counts: dict[str, list[int]], strange: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Return of each column its cells by the bins of training, and what was said of it."""
     said = {one.column: one._asdict() for one in strange}
     return [
-        {"column": name, "degree": "", "said": "", "chance": chance, "differ": differ}
-        | said.get(name, {})
-        for name, (chance, differ) in differences.items()
+        {"column": name, "degree": "", "said": "", "counts": cells} | said.get(name, {})
+        for name, cells in counts.items()
     ]

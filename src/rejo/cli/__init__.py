@@ -19,6 +19,8 @@ options, and ``run(arguments)``, which does the work.
     add what reviewers said, and what became of cases, to a case book
 ``rejo book``
     count what a case book holds
+``rejo monitor``
+    say by the case book what has changed since training, on a page too
 ``rejo update``
     train a model again with the answers of a case book
 ``rejo inspect``
@@ -28,7 +30,8 @@ options, and ``run(arguments)``, which does the work.
 
 Exit codes: 0 success, 1 a bug in rejo, 2 wrong usage or a file that cannot be read or written, 3
 bad data, 4 a bad model file, 5 a target that cannot be reached, or a new model that is no better, 6
-a column that is not as in training, so that no case is decided, 130 interrupted. Errors are one
+something is not as in training (a column, so that no case is decided, or an alarm of the monitor),
+130 interrupted. Errors are one
 line on stderr. What a command prints never costs it its work: if the reader of stdout leaves, as in
 ``rejo train ... | head -1``, or stdout or stderr is closed, all files are written, and the code is
 0; if the disk of stdout is full, they are written too, and the code is 2. Libraries are imported
@@ -58,13 +61,13 @@ from rejo.cli._streams import steady_streams
 __all__ = ["COMMANDS", "build_parser", "main"]
 
 COMMANDS = (
-    "demo", "look", "train", "predict", "evaluate", "report", "answers", "book", "update",
-    "inspect", "compare",
+    "demo", "look", "train", "predict", "evaluate", "report", "answers", "book", "monitor",
+    "update", "inspect", "compare",
 )  # fmt: skip
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {
-    "HeldFile": 6, "RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5,
-    "NotBetter": 5,
+    "HeldFile": 6, "Alarm": 6, "RejoError": 2, "TableError": 3, "ModelFileError": 4,
+    "TargetUnattainable": 5, "NotBetter": 5,
 }  # fmt: skip
 
 

@@ -246,7 +246,7 @@ def _batch(
         book.batch(
             found.payload_hash, about, name=found.path.name,
             file=Path(without_password(arguments.data)).name, seed=arguments.seed,
-            audit=arguments.audit, columns=columns_found(decide.differences(), counts.strange),
+            audit=arguments.audit, columns=columns_found(decide.counts(), counts.strange),
         ) as batch,
     ):  # fmt: skip
         yield batch

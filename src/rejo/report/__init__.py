@@ -16,7 +16,7 @@ and ``groups.js`` (a setting becomes every text that depends on it), ``options.j
 for a point), ``pictures.js`` and ``group_pictures.js``, and ``page.js`` (the controls).
 """
 
-from rejo.report._render import render
+from rejo.report._render import fill, render
 from rejo.report._report import Report, make_report
 
-__all__ = ["Report", "make_report", "render"]
+__all__ = ["Report", "fill", "make_report", "render"]

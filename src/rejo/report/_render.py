@@ -35,18 +35,30 @@ def render(report: Report) -> str:
         Write it in UTF-8.
     """
     names = [*SCRIPTS[:2], *["cases.js"] * bool(report.data["formulas"]), *SCRIPTS[2:]]
-    script, style = "\n".join(map(_read, names)), _read("report.css")
-    template, safe = _template()
     limits = {"batch": BATCH, "leastPrice": LEAST_PRICE, "highestPrice": HIGHEST_PRICE}
-    html: str = template.render(
+    return fill(
+        _read("template.html"),
+        "\n".join(map(_read, names)),
         report=report,
         data=report.data,
         outputs=_outputs(report),
         price_columns=[] if report.data["formulas"] else _price_columns(report),
         batch=f"{BATCH:,}",
         confidence=f"{100 * report.data['confidence']:.4g}\u00a0%",
+        embedded=_embed(report.data | limits),
+    )
+
+
+def fill(
+    template: str, script: str = "", more_style: str = "", *, embedded: str = "", **values: Any
+) -> str:
+    """Return a page in the style of the report; what is ``embedded`` is JSON, already safe."""
+    made, safe = _template(template)
+    style = _read("report.css") + more_style
+    html: str = made.render(
+        **values,
         policy=_policy(script, style),
-        embedded=safe(_embed(report.data | limits)),
+        embedded=safe(embedded),
         script=safe(script),
         style=safe(style),
     )
@@ -54,7 +66,7 @@ def render(report: Report) -> str:
 
 
 @cache
-def _template() -> tuple[Any, Any]:
+def _template(text: str) -> tuple[Any, Any]:
     """Return the template, and the type of text that it does not escape."""
     try:
         from jinja2 import Environment, StrictUndefined
@@ -65,7 +77,7 @@ def _template() -> tuple[Any, Any]:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["whole"] = "{:,.0f}".format
-    return environment.from_string(_read("template.html")), Markup
+    return environment.from_string(text), Markup
 
 
 def _read(name: str) -> str:

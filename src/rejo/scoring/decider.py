@@ -144,9 +144,9 @@ class Decider:
             said[row] = one_line(f"{by}{lacks}")
         return said | {row: _said(found) for row, found in doubts.items()}
 
-    def differences(self) -> dict[str, tuple[float, float]]:
-        """Return of each column the chance to be so unlike training, and the share of its cells."""
-        return {} if self._watch is None else self._watch.differences()
+    def counts(self) -> dict[str, list[int]]:
+        """Return for each column how many cells fell into the bins of training."""
+        return {} if self._watch is None else self._watch.counts()
 
     def strange(self) -> list[Finding]:
         """Return the columns that are not as in training."""

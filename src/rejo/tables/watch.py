@@ -153,14 +153,10 @@ class Watch:
         ]
         return sorted(filter(None, found), key=lambda one: one.degree != "fault")
 
-    def differences(self) -> dict[str, tuple[float, float]]:
-        """Return for each column what :func:`compare_counts` does."""
+    def counts(self) -> dict[str, list[int]]:
+        """Return for each column how many cells fell into the bins of training."""
         return {
-            name: compare_counts(
-                np.asarray(known["counts"]),
-                count_numbers(new, known) if is_number else new,
-                ordered=is_number and not known["exact"],
-            )
+            name: (count_numbers(new, known) if is_number else new).tolist()
             for name, known, new, is_number in self._new()
         }
 
