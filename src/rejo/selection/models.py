@@ -365,6 +365,7 @@ class Runner:
     best: dict[str, Any] = field(default_factory=dict)  # the best point of the last leg
     times: dict[int, float] = field(default_factory=dict)  # seconds of a fit, by number of cases
     points_at: list[OutOfFold] = field(default_factory=list)  # tested cases, at the best point
+    judged: list[list[list[OutOfFold]]] = field(default_factory=list)  # at each point, by fold
 
     @classmethod
     def of(cls, method: Method, problem: ProblemSize) -> Runner:
@@ -404,10 +405,14 @@ class Runner:
     def keep_best(self) -> None:
         """Drop all points but the best; how many trees are best is asked again on more cases."""
         rest = {key: value for key, value in self.best.items() if key != "max_iter"}
-        if hasattr(self.model, "staged_predict_proba"):
-            self.points = [point for point in self.points if rest.items() <= point.items()]
-        else:
-            self.points = [self.best]
+        staged = hasattr(self.model, "staged_predict_proba")
+        kept = [
+            i
+            for i, point in enumerate(self.points)
+            if (rest.items() <= point.items() if staged else point == self.best)
+        ]
+        self.points = [self.points[i] for i in kept]
+        self.judged = [[of_fold[i] for i in kept] for of_fold in self.judged]
 
 
 @dataclass
@@ -457,7 +462,12 @@ class Race:
         ]
         # A few cases, in whole groups, may leave a fold with one class to learn from.
         parts = [part for part in parts if len(np.unique(self.k[part[0]])) > 1]
-        folds = self._encode(rows, parts)
+        if self._encoded is None or not np.array_equal(self._encoded[0], rows):
+            self._encoded = rows, []
+            for runner in runners:
+                runner.judged = []
+        folds = self._encode(parts, self._encoded[1])
+        known = len(runners[0].judged)  # folds of the leg before, if it had the same rows
         # What learners by boundaries are trained for: what a review costs where an error costs 1,
         # or prices that differ between two classes.
         relative = [reject_cost_of(L) for L in self.prices]
@@ -466,7 +476,7 @@ class Race:
         threads = None if self.n_jobs in (None, 1) else 1
         cells = [
             delayed(_run_cell)(r.model, r.by_posteriors, r.points, fold, self.K, costs, threads)
-            for fold in folds
+            for fold in folds[known:]
             for r in runners
         ]
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
@@ -483,8 +493,10 @@ class Race:
         for i, runner in enumerate(runners):
             mine = done[i :: len(runners)]
             spent = sum(seconds for seconds, _ in mine)
-            runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
-            points = gathered([found for _, found in mine], y=self.k[tested], rows=tested)
+            if mine:
+                runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
+            runner.judged += [found for _, found in mine]
+            points = gathered(runner.judged, y=self.k[tested], rows=tested)
             middle = costs[len(costs) // 2]
             if isinstance(middle, float):
                 middle = uniform_prices(self.K, middle)
@@ -493,11 +505,8 @@ class Race:
             (best,) = best_points(at, [prices])
             runner.points_at, runner.best = points[best], runner.points[best]
 
-    def _encode(self, rows: Indices, parts: Splits) -> list[Fold]:
+    def _encode(self, parts: Splits, folds: list[Fold]) -> list[Fold]:
         """Prepare the cases of each fold, once for all candidates and legs on the same rows."""
-        if self._encoded is None or not np.array_equal(self._encoded[0], rows):
-            self._encoded = rows, []
-        folds = self._encoded[1]
         for train, test in parts[len(folds) :]:
             steps = clone(self.prepare)
             X_train = steps.fit_transform(_safe_indexing(self.X, train))
@@ -530,7 +539,8 @@ class Race:
         if not runners[0].times:
             return ""
         some = [runner for runner in runners if runner.by_posteriors] or runners
-        fits = [(n, len(self.folds) / jobs + 1), *((m, LEG_FOLDS / jobs) for m in self.ahead)]
+        left = len(self.folds) - (LEG_FOLDS if n in runners[0].times else 0)
+        fits = [(n, max(left, 0) / jobs + 1), *((m, LEG_FOLDS / jobs) for m in self.ahead)]
         total = rest + SETTLING + sum(f * runner.seconds(m) for m, f in fits for runner in some)
         return f"; about {clock(total)} left" if total >= SOON else ""
 
