@@ -191,8 +191,8 @@ def _made_of(choice: Any) -> str:
     weights = choice.chosen.weights
     if not weights:
         return str(choice.name)
-    parts = sorted(weights, key=lambda name: -weights[name])
-    return f"{choice.name} of {', '.join(parts[:-1])} and {parts[-1]}"
+    *parts, last = sorted(weights, key=lambda name: -weights[name])
+    return f"{choice.name} of {', '.join(parts)} and {last}" if parts else f"{choice.name} of {last}"
 
 
 def describe_choice(choice: Any) -> list[str]:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ from rejo.decisions import uniform_prices
 from rejo.estimators import encode_classes
 from rejo.metrics import Interval
 from rejo.prices import reject_cost_of
-from rejo.selection.expected import independent_cases, mean_cost
+from rejo.selection.expected import independent_cases, likely_classes, mean_cost
 from rejo.selection.folds import (
     Fold,
     Splits,
@@ -125,12 +126,15 @@ class Choice:
             model.set_params(**price_parameters(model, self.prices[0], order) or {})
         return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
 
-    @property
+    @cached_property
     def baselines(self) -> dict[str, float]:
         """Mean cost of a case if all are reviewed and, with posteriors, if all are decided."""
         found = {"reviewing every case": float(np.mean([L[self.y, -1] for L in self.prices]))}
         if (cases := self.chosen.cases) is not None:
-            decided = [mean_cost(cases.at_prices(L).all_decided(), L) for L in self.prices]
+            likely = likely_classes(cases)
+            decided = [
+                mean_cost(cases.at_prices(L).all_decided(), L, likely=likely) for L in self.prices
+            ]
             found["deciding every case"] = float(np.mean([cost.estimate for cost in decided]))
         return found
 
@@ -318,11 +322,12 @@ def _tried(
                 weights=list(weights.values()),
                 temperature=temperature,
             )
-        cost = _mean([mean_cost(cases.at_prices(L), L, size) for L in race.prices])
+        likely = likely_classes(cases)
+        costs = [mean_cost(cases.at_prices(L), L, size, likely=likely) for L in race.prices]
         found.append(
             Tried(
                 name, ThresholdRejectClassifier(inner), best.get(name, {}),
-                weights if name == "blend" else {}, cases, losses, cost,
+                weights if name == "blend" else {}, cases, losses, _mean(costs),
                 sum(times[m] for m in weights or [name]),
             )
         )  # fmt: skip
@@ -404,13 +409,9 @@ class Runner:
 
     def keep_best(self) -> None:
         """Drop all points but the best; how many trees are best is asked again on more cases."""
-        rest = {key: value for key, value in self.best.items() if key != "max_iter"}
-        staged = hasattr(self.model, "staged_predict_proba")
-        kept = [
-            i
-            for i, point in enumerate(self.points)
-            if (rest.items() <= point.items() if staged else point == self.best)
-        ]
+        rounds = rounds_of(self.model) if hasattr(self.model, "staged_predict_proba") else ""
+        rest = {key: value for key, value in self.best.items() if key != rounds}
+        kept = [i for i, point in enumerate(self.points) if rest.items() <= point.items()]
         self.points = [self.points[i] for i in kept]
         self.judged = [[of_fold[i] for i in kept] for of_fold in self.judged]
 
