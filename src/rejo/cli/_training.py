@@ -192,7 +192,8 @@ def _made_of(choice: Any) -> str:
     if not weights:
         return str(choice.name)
     *parts, last = sorted(weights, key=lambda name: -weights[name])
-    return f"{choice.name} of {', '.join(parts)} and {last}" if parts else f"{choice.name} of {last}"
+    made_of = f"{', '.join(parts)} and {last}" if parts else last
+    return f"{choice.name} of {made_of}"
 
 
 def describe_choice(choice: Any) -> list[str]:

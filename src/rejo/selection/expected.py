@@ -241,8 +241,8 @@ def mean_cost(
 ) -> Interval[float]:  # fmt: skip
     """Estimate what a case costs on average, where an error that was not seen counts too.
 
-    ``likely`` is as in :func:`error_numbers`.  The limits of all kinds of errors, and of what reviews cost, are combined by their squares
-    (MOVER; Zou and Donner 2008).
+    The limits of all kinds of errors, and of what reviews cost, are combined by their squares
+    (MOVER; Zou and Donner 2008).  ``likely`` is as in :func:`error_numbers`.
     """
     size = _size(cases, size)
     errors = error_numbers(cases, len(prices), size, confidence, likely)
