@@ -197,8 +197,9 @@ def _made_of(choice: Any) -> str:
     weights = choice.chosen.weights
     if not weights:
         return str(choice.name)
-    parts = sorted(weights, key=lambda name: -weights[name])
-    return f"{choice.name} of {', '.join(parts[:-1])} and {parts[-1]}"
+    *parts, last = sorted(weights, key=lambda name: -weights[name])
+    made_of = f"{', '.join(parts)} and {last}" if parts else last
+    return f"{choice.name} of {made_of}"
 
 
 def describe_choice(choice: Any) -> list[str]:

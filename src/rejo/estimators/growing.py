@@ -260,6 +260,7 @@ class Grower:
 
     def _iterator(self, blocks: Blocks, types: list[str], stopped: Event) -> Any:
         plan = self.plan
+        known = types if "c" in types else None  # XGBoost reads them again in every round
 
         class Rows(self._xgb.DataIter):  # type: ignore[name-defined]
             """Hands blocks to XGBoost, which reads them several times."""
@@ -274,7 +275,7 @@ class Grower:
                 block = next(self._left, None)
                 if block is None:
                     return False
-                input_data(**_columns(plan, block), feature_types=types)
+                input_data(**_columns(plan, block), feature_types=known)
                 return True
 
             def reset(self) -> None:

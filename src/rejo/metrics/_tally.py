@@ -89,14 +89,16 @@ def tally(
     truth = y.reshape(-1, *[1] * (decision.ndim - 1))
     rejected = decision < 0
     right = decision == truth
+    if fold is not None and decision.ndim == 1:
+        outcome = np.where(rejected, 2, ~right)  # right, wrong, rejected
+        n = 3 * (int(fold.max()) + 1)
+        counts = np.bincount(3 * fold + outcome, weight, minlength=n).astype(np.float64)
+        return Tally(*counts.reshape(-1, 3).T)
     masks = right, ~rejected & ~right, rejected
     weight = np.ones(len(y)) if weight is None else weight
     if fold is None:
         return Tally(*(np.asarray(np.tensordot(weight, mask, axes=1)) for mask in masks))
     n_folds = int(fold.max()) + 1
-    if decision.ndim == 1:
-        counts = (np.bincount(fold[mask], weight[mask], minlength=n_folds) for mask in masks)
-        return Tally(*(np.asarray(count, dtype=np.float64) for count in counts))
     sums = np.equal.outer(np.arange(n_folds), fold) * weight  # (n_folds, n_samples)
     return Tally(*(np.tensordot(sums, mask, axes=1) for mask in masks))
 

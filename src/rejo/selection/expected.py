@@ -208,41 +208,47 @@ def error_numbers(
     return Interval(number, low, high)
 
 
-def outcome_shares(cases: OutOfFold, n_classes: int, size: float | None = None) -> Floats:
+def outcome_shares(
+    cases: OutOfFold, n_classes: int, size: float | None = None, likely: Floats | None = None
+) -> Floats:
     """Share (K, K + 1) of all cases of each true class that is decided as each class, or reviewed.
 
-    Errors that were not seen count.
+    Errors that were not seen count.  ``likely`` is as in :func:`error_numbers`.
     """
     K, w = n_classes, _weights(cases)
     outcome = np.where(cases.decision < 0, K, cases.decision).astype(np.intp)
     counts = np.bincount(cases.y * (K + 1) + outcome, weights=w, minlength=K * (K + 1))
     shares = counts.reshape(K, K + 1).astype(np.float64)
     size = _size(cases, size)
-    errors = error_numbers(cases, K, size)
+    errors = error_numbers(cases, K, size, likely=likely)
     off = ~np.eye(K, K + 1, dtype=bool)
     off[:, -1] = False
     shares[off] = (errors.estimate / size)[~np.eye(K, dtype=bool)]
     return shares
 
 
-def mean_costs(cases: OutOfFold, prices: Floats, size: float | None = None) -> MeanCosts:
+def mean_costs(
+    cases: OutOfFold, prices: Floats, size: float | None = None, likely: Floats | None = None
+) -> MeanCosts:
     """What a case costs at the cut of these cases, if all are reviewed, and if all are decided."""
     review = float(np.average(cases.paid(prices, -1), weights=cases.weight))
-    everything = mean_cost(cases.all_decided(), prices, size)
-    return MeanCosts(mean_cost(cases, prices, size), review, everything)
+    everything = mean_cost(cases.all_decided(), prices, size, likely=likely)
+    return MeanCosts(mean_cost(cases, prices, size, likely=likely), review, everything)
 
 
 def mean_cost(
-    cases: OutOfFold, prices: Floats, size: float | None = None, confidence: float = 0.95
-) -> Interval[float]:
+    cases: OutOfFold, prices: Floats, size: float | None = None, confidence: float = 0.95,
+    likely: Floats | None = None,
+) -> Interval[float]:  # fmt: skip
     """Estimate what a case costs on average, where an error that was not seen counts too.
 
     The limits of all kinds of errors, and of what reviews cost, are combined by their squares
     (MOVER; Zou and Donner 2008).  With prices by case, errors of a kind cost what likely ones cost
-    on average, and their limits are further apart by the spread of these prices.
+    on average, and their limits are further apart by the spread of these prices.  ``likely`` is as
+    in :func:`error_numbers`.
     """
     size, means = _size(cases, size), mean_prices(prices)
-    errors = error_numbers(cases, len(means), size, confidence)
+    errors = error_numbers(cases, len(means), size, confidence, likely)
     w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
     right = (decision < 0) | (decision == cases.y)
     paid = np.where(right, cases.paid(prices, decision), 0.0)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ from rejo.decisions import uniform_prices
 from rejo.estimators import encode_classes
 from rejo.metrics import Interval
 from rejo.prices import of_rows, price_of, reject_cost_of
-from rejo.selection.expected import independent_cases, mean_cost
+from rejo.selection.expected import independent_cases, likely_classes, mean_cost
 from rejo.selection.folds import (
     Fold,
     Splits,
@@ -124,13 +125,16 @@ class Choice:
             model.set_params(**price_parameters(model, self.prices[0], order) or {})
         return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
 
-    @property
+    @cached_property
     def baselines(self) -> dict[str, float]:
         """Mean cost of a case if all are reviewed and, with posteriors, if all are decided."""
         every = [price_of(L, self.y, np.array(-1)).mean() for L in self.prices]
         found = {"reviewing every case": float(np.mean(every))}
         if (cases := self.chosen.cases) is not None:
-            decided = [mean_cost(cases.at_prices(L).all_decided(), L) for L in self.prices]
+            likely = likely_classes(cases)
+            decided = [
+                mean_cost(cases.at_prices(L).all_decided(), L, likely=likely) for L in self.prices
+            ]
             found["deciding every case"] = float(np.mean([cost.estimate for cost in decided]))
         return found
 
@@ -320,11 +324,12 @@ def _tried(
                 weights=list(weights.values()),
                 temperature=temperature,
             )
-        cost = _mean([mean_cost(cases.at_prices(L), L, size) for L in race.prices])
+        likely = likely_classes(cases)
+        costs = [mean_cost(cases.at_prices(L), L, size, likely=likely) for L in race.prices]
         found.append(
             Tried(
                 name, ThresholdRejectClassifier(inner), best.get(name, {}),
-                weights if name == "blend" else {}, cases, losses, cost,
+                weights if name == "blend" else {}, cases, losses, _mean(costs),
                 sum(times[m] for m in weights or [name]),
             )
         )  # fmt: skip
@@ -369,6 +374,7 @@ class Runner:
     best: dict[str, Any] = field(default_factory=dict)  # the best point of the last leg
     times: dict[int, float] = field(default_factory=dict)  # seconds of a fit, by number of cases
     points_at: list[OutOfFold] = field(default_factory=list)  # tested cases, at the best point
+    judged: list[list[list[OutOfFold]]] = field(default_factory=list)  # at each point, by fold
 
     @classmethod
     def of(cls, method: Method, problem: ProblemSize) -> Runner:
@@ -407,11 +413,11 @@ class Runner:
 
     def keep_best(self) -> None:
         """Drop all points but the best; how many trees are best is asked again on more cases."""
-        rest = {key: value for key, value in self.best.items() if key != "max_iter"}
-        if hasattr(self.model, "staged_predict_proba"):
-            self.points = [point for point in self.points if rest.items() <= point.items()]
-        else:
-            self.points = [self.best]
+        rounds = rounds_of(self.model) if hasattr(self.model, "staged_predict_proba") else ""
+        rest = {key: value for key, value in self.best.items() if key != rounds}
+        kept = [i for i, point in enumerate(self.points) if rest.items() <= point.items()]
+        self.points = [self.points[i] for i in kept]
+        self.judged = [[of_fold[i] for i in kept] for of_fold in self.judged]
 
 
 @dataclass
@@ -461,7 +467,12 @@ class Race:
         ]
         # A few cases, in whole groups, may leave a fold with one class to learn from.
         parts = [part for part in parts if len(np.unique(self.k[part[0]])) > 1]
-        folds = self._encode(rows, parts)
+        if self._encoded is None or not np.array_equal(self._encoded[0], rows):
+            self._encoded = rows, []
+            for runner in runners:
+                runner.judged = []
+        folds = self._encode(parts, self._encoded[1])
+        known = len(runners[0].judged)  # folds of the leg before, if it had the same rows
         # What learners by boundaries are trained for: what a review costs where an error costs 1,
         # or prices that differ between two classes.
         relative = [reject_cost_of(L) for L in self.prices]
@@ -473,7 +484,7 @@ class Race:
                 r.model, r.by_posteriors, r.points, fold, self.K,
                 [of_rows(L, train) for L in costs], threads,
             )
-            for fold, (train, _) in zip(folds, parts, strict=True)
+            for fold, (train, _) in list(zip(folds, parts, strict=True))[known:]
             for r in runners
         ]  # fmt: skip
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
@@ -490,8 +501,10 @@ class Race:
         for i, runner in enumerate(runners):
             mine = done[i :: len(runners)]
             spent = sum(seconds for seconds, _ in mine)
-            runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
-            points = gathered([found for _, found in mine], y=self.k[tested], rows=tested)
+            if mine:
+                runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
+            runner.judged += [found for _, found in mine]
+            points = gathered(runner.judged, y=self.k[tested], rows=tested)
             middle = costs[len(costs) // 2]
             if isinstance(middle, float):
                 middle = uniform_prices(self.K, middle)
@@ -500,11 +513,8 @@ class Race:
             (best,) = best_points(at, [prices])
             runner.points_at, runner.best = points[best], runner.points[best]
 
-    def _encode(self, rows: Indices, parts: Splits) -> list[Fold]:
+    def _encode(self, parts: Splits, folds: list[Fold]) -> list[Fold]:
         """Prepare the cases of each fold, once for all candidates and legs on the same rows."""
-        if self._encoded is None or not np.array_equal(self._encoded[0], rows):
-            self._encoded = rows, []
-        folds = self._encoded[1]
         for train, test in parts[len(folds) :]:
             steps = clone(self.prepare)
             X_train = steps.fit_transform(_safe_indexing(self.X, train))
@@ -537,7 +547,8 @@ class Race:
         if not runners[0].times:
             return ""
         some = [runner for runner in runners if runner.by_posteriors] or runners
-        fits = [(n, len(self.folds) / jobs + 1), *((m, LEG_FOLDS / jobs) for m in self.ahead)]
+        left = len(self.folds) - (LEG_FOLDS if n in runners[0].times else 0)
+        fits = [(n, max(left, 0) / jobs + 1), *((m, LEG_FOLDS / jobs) for m in self.ahead)]
         total = rest + SETTLING + sum(f * runner.seconds(m) for m, f in fits for runner in some)
         return f"; about {clock(total)} left" if total >= SOON else ""
 

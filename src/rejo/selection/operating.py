@@ -50,6 +50,7 @@ from rejo.selection.expected import (
     estimate_rates,
     expect,
     independent_cases,
+    likely_classes,
     mean_costs,
     outcome_shares,
 )
@@ -727,8 +728,9 @@ class RejectClassifierCV(OperatingPoint):
                 cases, size, tested=tested / total, smooth=chosen.smooth, luck=luck, held_out=seen
             )
         self.n_effective_ = min(self.sizes_)
-        self.shares_ = outcome_shares(cases, len(task.classes), size)
-        self.costs_ = None if task.prices is None else mean_costs(cases, task.prices, size)
+        likely = None if cases.p is None else likely_classes(cases)  # at all cuts the same
+        self.shares_ = outcome_shares(cases, len(task.classes), size, likely)
+        self.costs_ = None if task.prices is None else mean_costs(cases, task.prices, size, likely)
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, self.confidence or 0.95)
 
     def at(self, **targets: Any) -> Self:
