@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95  # of the intervals
 # Strengths s, in answers that the team counts as, evenly by 1 / sqrt(s), which is about the spread
-# between reviewers.  With a floor of 2, 94 to 99 % of the intervals hold in teams of 2 to 12 with
-# 10 to 100 answers each; with 4, 89 % if the best and the worst are far apart.
+# between reviewers.  With a floor of 2, 91 to 99 % of the intervals hold in teams of 2 to 12 with
+# 10 to 100 answers each; with 4, 86 % if the best and the worst are far apart.
 STRENGTHS = np.linspace(2.0**-0.5, 1000.0**-0.5, 24) ** -2
 MEANS = (np.arange(99) + 1) / 100
 
