@@ -190,28 +190,18 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
 
         def parts() -> Iterator[Any]:
             file.seek(0)
-            return ranked(file, ranks, held=counts.held(), draw=audit and audit.draw)
+            draw = None if audit is None else audit.draw
+            return ranked(file, ranks, held=counts.held(), draw=draw)
 
         team.share(parts())
 
         def frames() -> Iterator[Any]:
+            about = {"id": id, "why": bool(plan.why), "blind": arguments.blind}
             for part in parts():
                 counts.add(part)
-                rows = None
-                if book:
-                    rows = case_rows(part, opened, audit and audit.weights(part))
-                blind = arguments.blind
-                yield (
-                    decision_frame(
-                        part,
-                        opened,
-                        id=id,
-                        why=bool(plan.why),
-                        blind=blind,
-                        more=team.columns(part),
-                    ),
-                    rows,
-                )
+                weights = None if audit is None else audit.weights(part)
+                rows = case_rows(part, opened, weights) if book else None
+                yield decision_frame(part, opened, more=team.columns(part), **about), rows
 
         # The book is complete first: if the output then fails, a repetition adds nothing twice.
         with (
