@@ -140,16 +140,14 @@ def reviewer_lines(table: "DataFrame") -> list[str]:
     """Say what a table of reviewers holds, a line for each reviewer and class."""
     lines = []
     for row in table.itertuples(index=False):
-        who, label = one_line(row.who) or "(no name)", one_line(row[1])
-        agreed = f"; agrees with others in {row.agreed:,} of {row.pairs:,}" if row.pairs else ""
-        if not row.basis:
-            lines.append(f"{who}, {label}: no outcome and no second answer")
-        elif row.basis == "agreement":
-            about = f"{percent(row.accuracy)} ({percent(row.low)} to {percent(row.high)})"
-            lines.append(f"{who}, {label}: about {about}, by agreement alone{agreed}")
+        said = f"{one_line(row.who) or '(no name)'}, {one_line(row[1])}: "
+        if row.basis:
+            count = f"right in {row.right:,} of {row.n:,}, " if row.basis == "outcome" else ""
+            said += f"{count}{percent(row.accuracy)} ({percent(row.low)} to {percent(row.high)})"
         else:
-            about = f"{percent(row.accuracy)} ({percent(row.low)} to {percent(row.high)})"
-            lines.append(f"{who}, {label}: right in {row.right:,} of {row.n:,}, {about}{agreed}")
+            said += "no outcome and no second answer"
+        agreed = f"; agrees with others in {row.agreed:,} of {row.pairs:,}" if row.pairs else ""
+        lines.append(said + agreed)
     if prices := review_prices(table):
         lines.append(f"In the price of a review: --costs ...,{prices}")
     return lines

@@ -196,7 +196,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
         team.share(parts())
 
         def frames() -> Iterator[Any]:
-            about = {"id": id, "why": bool(plan.why), "blind": arguments.blind}
+            about = {"id": id, "why": plan.why, "blind": arguments.blind}
             for part in parts():
                 counts.add(part)
                 weights = None if audit is None else audit.weights(part)
