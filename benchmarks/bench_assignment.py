@@ -12,6 +12,9 @@ weeks:
 - *told*: the same with the true accuracies.
 
     python -m benchmarks.bench_assignment [--runs N] [--weeks N]
+
+With ``--intervals`` it draws teams and their answers instead, and counts how many intervals of
+:func:`rejo.book.shrunk` hold the true accuracy, and how far estimates and plain shares are off.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from rejo.book import Team, accuracies, reviewer_table, share
+from rejo.book import Team, accuracies, reviewer_table, share, shrunk
 from rejo.scoring import CASE
 
 CLASSES = ["a", "b", "c"]
@@ -112,11 +115,40 @@ def frame_of(week, whom, said, true):
     return pd.DataFrame(about | {"kind": kind, "who": who, "class": label}, dtype=object)
 
 
+# Reviewers of a team, their mean accuracy, how alike they are, and answers of each.
+TEAMS = (
+    (2, 0.85, 30, 10), (5, 0.85, 15, 20), (5, 0.9, 1000, 20), (12, 0.8, 10, 30),
+    (12, 0.9, 40, 100), (6, 0.9, 5, 15),
+)  # fmt: skip
+
+
+def show_intervals(runs):
+    for R, mean, alike, answers in TEAMS:
+        random = np.random.RandomState(0)
+        holds, own, plain = [], [], []
+        for _ in range(runs):
+            true = random.beta(mean * alike, (1 - mean) * alike, R)
+            n = random.poisson(answers, R)
+            right = random.binomial(n, true)
+            found, low, high = shrunk(right.astype(float), n.astype(float))
+            holds.append((low <= true) & (true <= high))
+            own.append((found - true) ** 2)
+            plain.append((np.where(n > 0, right / np.maximum(n, 1), 0.5) - true) ** 2)
+        error, other = np.sqrt(np.mean(own)), np.sqrt(np.mean(plain))
+        print(
+            f"{R:>2} reviewers, mean {mean}, {alike:>4} alike, {answers:>3} answers: "
+            f"{np.mean(holds):.1%} hold; error {error:.3f}, of shares {other:.3f}"
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--weeks", type=int, default=52)
+    parser.add_argument("--intervals", action="store_true")
     arguments = parser.parse_args()
+    if arguments.intervals:
+        return show_intervals(6 * arguments.runs)
     for spread, name in ((8.0, "very different"), (30.0, "rather alike")):
         cost = np.array([simulate(i, arguments.weeks, spread) for i in range(arguments.runs)])
         print(f"\nReviewers: {name} (accuracies from Beta({0.85 * spread:g}, {0.15 * spread:g}))")

@@ -95,10 +95,8 @@ def _tables(path: str, reading: Mapping[str, Any]) -> Iterator[tuple[Any, Callab
         frame["when"] = when.dt.tz_localize(None)
         yield SimpleNamespace(frame=frame, path=path), lambda names: frame
         return
-    sheets = [reading.get("sheet")]
-    if ending == ".xlsx" and sheets == [None]:
-        sheets = sheet_names(path)
-    for sheet in sheets:
+    sheet = reading.get("sheet")
+    for sheet in sheet_names(path) if ending == ".xlsx" and sheet is None else [sheet]:
         given = {**reading, "sheet": sheet}
         yield (
             read_table(path, **given),

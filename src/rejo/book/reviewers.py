@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95  # of the intervals
 # Strengths s, in answers that the team counts as, evenly by 1 / sqrt(s), which is about the spread
-# between reviewers.  With a floor of 2, 94 to 99 % of the intervals hold in teams of 2 to 12 with
-# 10 to 100 answers each; with 4, 89 % if the best and the worst are far apart.
+# between reviewers.  With a floor of 2, 91 to 99 % of the intervals hold in teams of 2 to 12 with
+# 10 to 100 answers each; with 4, 86 % if the best and the worst are far apart.
 STRENGTHS = np.linspace(2.0**-0.5, 1000.0**-0.5, 24) ** -2
 MEANS = (np.arange(99) + 1) / 100
 
@@ -140,16 +140,14 @@ def reviewer_lines(table: "DataFrame") -> list[str]:
     """Say what a table of reviewers holds, a line for each reviewer and class."""
     lines = []
     for row in table.itertuples(index=False):
-        who, label = one_line(row.who) or "(no name)", one_line(row[1])
-        agreed = f"; agrees with others in {row.agreed:,} of {row.pairs:,}" if row.pairs else ""
-        if not row.basis:
-            lines.append(f"{who}, {label}: no outcome and no second answer")
-        elif row.basis == "agreement":
-            about = f"{percent(row.accuracy)} ({percent(row.low)} to {percent(row.high)})"
-            lines.append(f"{who}, {label}: about {about}, by agreement alone{agreed}")
+        said = f"{one_line(row.who) or '(no name)'}, {one_line(row[1])}: "
+        if row.basis:
+            count = f"right in {row.right:,} of {row.n:,}, " if row.basis == "outcome" else ""
+            said += f"{count}{percent(row.accuracy)} ({percent(row.low)} to {percent(row.high)})"
         else:
-            about = f"{percent(row.accuracy)} ({percent(row.low)} to {percent(row.high)})"
-            lines.append(f"{who}, {label}: right in {row.right:,} of {row.n:,}, {about}{agreed}")
+            said += "no outcome and no second answer"
+        agreed = f"; agrees with others in {row.agreed:,} of {row.pairs:,}" if row.pairs else ""
+        lines.append(said + agreed)
     if prices := review_prices(table):
         lines.append(f"In the price of a review: --costs ...,{prices}")
     return lines

@@ -196,22 +196,12 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
         team.share(parts())
 
         def frames() -> Iterator[Any]:
+            about = {"id": id, "why": plan.why, "blind": arguments.blind}
             for part in parts():
                 counts.add(part)
                 weights = None if audit is None else audit.weights(part)
                 rows = case_rows(part, opened, weights) if book else None
-                blind = arguments.blind
-                yield (
-                    decision_frame(
-                        part,
-                        opened,
-                        id=id,
-                        why=bool(plan.why),
-                        blind=blind,
-                        more=team.columns(part),
-                    ),
-                    rows,
-                )
+                yield decision_frame(part, opened, more=team.columns(part), **about), rows
 
         # The book is complete first: if the output then fails, a repetition adds nothing twice.
         with (

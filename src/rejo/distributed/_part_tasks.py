@@ -125,8 +125,7 @@ def rank_part(job: Job, task: tuple[OutputPart, NDArray[np.int64]]) -> CaseCount
         for cases in ranked(file, ranks, part.pieces[0].start):
             counts.add(cases)
             if writer is not None:
-                why = job.plan.why is not None
-                writer.write(decision_frame(cases, opened, id=job.plan.id, why=why))
+                writer.write(decision_frame(cases, opened, id=job.plan.id, why=job.plan.why))
     if part.pieces[0].start >= counts.ids.MOST:
         counts.ids.hashes.clear()
     return counts

@@ -426,20 +426,20 @@ def _middles(
     seen: NumericCases, words: Mapping[str, Sequence[str]], background: Any
 ) -> dict[str, float]:
     """Return the middle of the features that sentences are about, where it is known."""
-    known = [getattr(step, "learnt_", {}) for step in seen.parts.before[:1]]
-    found = {}
+    first = seen.parts.before[0] if seen.parts.before else None
+    learnt, typical, found = getattr(first, "learnt_", {}), seen.parts.typical, {}
     for j, name in enumerate(seen.names):
+        own = np.flatnonzero(seen.owner == j)
         if name not in words:
             continue
-        own = np.flatnonzero(seen.owner == j)
         if background is not None:
             values = values_of(seen, as_table(background), j)
             if values.dtype.kind in "iuf":
                 found[name] = float(np.nanmedian(values))
-        elif known and "fill" in known[0].get(name, ()):
-            found[name] = float(known[0][name]["fill"])
-        elif seen.parts.typical is not None and len(own) == 1:
-            found[name] = float(seen.parts.typical.mean[own[0]])
+        elif "fill" in learnt.get(name, ()):
+            found[name] = float(learnt[name]["fill"])
+        elif typical is not None and len(own) == 1:
+            found[name] = float(typical.mean[own[0]])
     return found
 
 

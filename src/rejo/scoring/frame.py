@@ -18,7 +18,7 @@ def decision_frame(
     opened: Opened,
     *,
     id: str | None,
-    why: bool = False,
+    why: str | None = None,
     blind: bool = False,
     more: Mapping[str, Any] | None = None,
 ) -> Any:
