@@ -121,7 +121,7 @@ class Lender:
             columns[w][:, 0] += kind.column
         counts = [self.counts(values) for values in columns]
         return Timeline(
-            n_weeks=WEEKS, week=week, decided=decided, forced=forced, chance=chance,
+            n_weeks=WEEKS, week=week, decided=decided, own=decided, forced=forced, chance=chance,
             cost=np.where(forced == 1, 4.0, 20.0) * chance, drawn=drawn, probability=probability,
             answered=answered, wrong=np.where(known, wrong, 0.0),
             paid=np.where(known, PRICES[y, forced], 0.0), novel=np.zeros(n, dtype=bool),
@@ -250,7 +250,7 @@ def main() -> None:
     arguments = parser.parse_args()
     start = perf_counter()
     quiet(arguments.years, arguments.seed)
-    late(arguments.years // 5, arguments.seed)
+    late(arguments.years // 10, arguments.seed)
     print(f"{perf_counter() - start:,.0f} s")
 
 

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import gamma, poisson
 
 from benchmarks.bench_monitor import KINDS, NOTHING, WEEKS, Lender
-from rejo.book import watch
+from rejo.book import timeline, watch
 from rejo.book.alarms import TOLERANCE, WIDER, _series, count_bets, value_bets
 
 
@@ -143,3 +143,21 @@ def test_promises_are_tested_at_their_bound(lender):
         assert len(found) == 3
         assert {one.raised is not None for one in found} == {raised}
     assert cases.n_weeks == WEEKS
+
+
+def test_what_the_capacity_or_a_held_file_changed_is_not_the_model():
+    pd = pytest.importorskip("pandas")
+    rows = pd.DataFrame({
+        "batch": [1] * 4 + [2] * 2, "time": "2026-01-05T00:00:00Z", "answered": None,
+        "decision": ["a", "b", None, None, None, None], "forced": ["a", "b", "a", "b", "a", "b"],
+        "reason": [None, "over capacity", "ambiguous", "policy", "column", "policy"],
+        "drawn": [False, False, False, True, False, True], "chance": 0.1, "cost": 1.0,
+        "weight": [4.0, 4.0, np.nan, 4.0, np.nan, 4.0], "outcome": None, "truth": None,
+        "group": None,
+    })  # fmt: skip
+    batches = pd.DataFrame({"time": ["2026-01-05T00:00:00Z"], "columns": [[]]})
+    found = timeline(rows, batches, {"classes": ["a", "b"]})
+    assert found.decided.tolist() == [True, True, False, True, False, False]
+    assert found.own.tolist() == [True, False, False, False, False, False]
+    assert found.rejected.tolist() == [False, True, True, False, True, True]
+    assert found.drawn.tolist() == [False, False, False, True, False, False]

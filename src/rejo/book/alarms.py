@@ -105,7 +105,7 @@ def _bets(cases: Timeline, about: Mapping[str, Any]) -> Iterator[tuple[str, str,
         top = float(np.max(np.asarray(about["prices"])[:, :-1]))
         yield "cost", "cost", values.series, {"expected": cost, "of": "paid", "scale": top}
     everything = np.bincount(cases.week, minlength=cases.n_weeks)
-    for kind, which in (("review", ~cases.decided), ("novel", cases.novel)):
+    for kind, which in (("review", cases.rejected), ("novel", cases.novel)):
         some = np.bincount(cases.week[which], minlength=cases.n_weeks)
         counts = np.stack([some, everything - some], axis=1).astype(np.float64)
         if kind == "review" and "rejection_rate" in rates:
@@ -212,16 +212,15 @@ class Values:
 
     def __init__(self, cases: Timeline) -> None:
         self.cases = cases
-        self.rows = np.flatnonzero(np.isfinite(cases.known))
-        T = cases.n_weeks
-        drawn = np.bincount(cases.week[cases.drawn], minlength=T)
-        decided = np.bincount(cases.week[cases.decided], minlength=T)
-        mean = drawn / np.maximum(decided, 1)
+        self.rows = np.flatnonzero(np.isfinite(cases.known) & cases.own)
+        T, own = cases.n_weeks, cases.own
+        drawn = np.bincount(cases.week[cases.drawn & own], minlength=T)
+        mean = drawn / np.maximum(np.bincount(cases.week[own], minlength=T), 1)
         weight = mean[cases.week] / np.where(cases.drawn, cases.probability, 1.0)
         weight = np.where(cases.drawn, weight, 1.0)  # 1 on average
         self.weight = weight[self.rows]
         one, two = (
-            np.bincount(cases.week[cases.drawn], weight[cases.drawn] ** k, minlength=T)
+            np.bincount(cases.week[cases.drawn & own], weight[cases.drawn & own] ** k, minlength=T)
             for k in (1, 2)
         )
         self.uneven = np.where(one > 0, two / np.maximum(one, 1e-300), 1.0)  # the less they tell
@@ -257,15 +256,15 @@ class Values:
         cases, T = self.cases, self.cases.n_weeks
         n = np.bincount(cases.week[scope], minlength=T)
         if rate == "rejection_rate":
-            bad = np.bincount(cases.week[scope & ~cases.decided], minlength=T)
+            bad = np.bincount(cases.week[scope & cases.rejected], minlength=T)
             gain = bad[:, None] * np.log(FACTORS)
             log = _log_capital(np.diag(bound * n), gain[:, None] * np.eye(T)[:, :, None])
             return _series(kind, name, bad / np.maximum(n, 1), n, bound, bound, log, chance)
-        decided = np.bincount(cases.week[scope & cases.decided], minlength=T)
+        decided = np.bincount(cases.week[scope & ~cases.rejected], minlength=T)
         # Errors are those of decided cases, which are a share of all.
         return self._bet(kind, name, chance, bound, scope, decided / np.maximum(n, 1))
 
-    def _sums(self, of: str, scale: float, mean: float) -> tuple[Floats, Floats, Floats, Floats]:
+    def _sums(self, of: str, scale: float, mean: float) -> tuple[Any, Any, Any, Any]:
         """Cases (T,) and their values, and by week of decision and truth the seen and the due."""
         cases, T = self.cases, self.cases.n_weeks
         week, known = cases.week[self.rows], cases.known[self.rows].astype(np.intp)
@@ -295,7 +294,7 @@ class Values:
         return _series(kind, name, rate, n, bound, bound, _log_capital(due, gain), chance)
 
 
-def _rate(total: Floats, n: Floats) -> Floats:
+def _rate(total: Any, n: Any) -> Floats:
     return np.asarray(total / np.where(n > 0, n, np.nan))
 
 
@@ -325,7 +324,7 @@ def _since(by_truth: Floats) -> Floats:
     return np.asarray(np.cumsum(by_truth[::-1].cumsum(axis=0)[::-1], axis=1))
 
 
-def _log_capital(due: Floats, gain: Floats) -> Floats:
+def _log_capital(due: Any, gain: Floats) -> Floats:
     """Log capital (T, T) of bets from week ``j``, at the end of ``t``, on factors mixed equally.
 
     ``due`` (T, T) and ``gain`` (T, T, n_factors) are by the week of the decision, and that of its
@@ -336,7 +335,7 @@ def _log_capital(due: Floats, gain: Floats) -> Floats:
 
 
 def _series(
-    kind: str, name: str, rate: Floats, n: Floats, expected: float, bound: float,
+    kind: str, name: str, rate: Any, n: Any, expected: float, bound: float,
     log_capital: Floats, chance: float,
 ) -> Series:  # fmt: skip
     """Mix the bets that begin in each week; those that have not begun keep their capital."""

@@ -134,7 +134,7 @@ def audit(
             estimate += weight[mine] @ rest[mine] / weight[mine].sum() * n[uncertain].sum()
         # A term that begins in week j takes the audits from then on, and for decisions whose
         # outcomes never come those of all weeks; what it leaves out must be settled.
-        never = ~settled.any(axis=0)
+        never = np.asarray(~settled.any(axis=0))
         fine = (settled | ~covered | never).all(axis=1)
         J = min(T if fine.all() else int(fine.argmin()), t) + 1
         taken = by_audit.astype(np.float64)

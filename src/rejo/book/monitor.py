@@ -255,7 +255,7 @@ def draw(one: Mapping[str, Any], days: list[str]) -> Picture:
     top = _round_up(1.1 * max([*rate[usual], one["expected"] or 0.0, *settled[:1], 1e-6]))
     size = np.sqrt(n / max(n[there].max(initial=1.0), 1e-9))
 
-    def x(week: float) -> float:
+    def x(week: Any) -> float:
         return round(LEFT + (WIDTH - LEFT - TOP) * (week + 0.5) / T, 1)
 
     def y(value: float) -> float:

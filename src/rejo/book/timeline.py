@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Timestamp
 
 MOST = 0.8  # of a week's audit, or outcomes, must be known; with less, quick answers weigh more
+OVER = "over capacity"  # the reason of a case that is decided because it is too much to review
 MOST_WEEKS = 1040  # of a book: looks at 20 years take seconds and little memory
 
 
@@ -36,7 +37,8 @@ class Timeline:
 
     n_weeks: int
     week: Indices
-    decided: NDArray[np.bool_]  # by the model, whether drawn for review or not
+    decided: NDArray[np.bool_]  # whether drawn for review or not
+    own: NDArray[np.bool_]  # of them, as the model would: not because the capacity was too small
     forced: Indices  # decision, by its index
     chance: Floats  # that it is wrong, 0 if the model does not say
     cost: Floats  # that is expected of the decision
@@ -50,6 +52,11 @@ class Timeline:
     group: NDArray[Any]
     counts: Mapping[str, Floats]  # of cells (n_weeks, n_bins) of each column, by bin
     first: Timestamp | None = None  # day on which the weeks begin
+
+    @property
+    def rejected(self) -> NDArray[np.bool_]:
+        """Cases (n,) that the model would send to review, whatever the capacity."""
+        return np.asarray(~self.own & ~self.drawn)
 
     @cached_property
     def n_classes(self) -> int:
@@ -120,7 +127,13 @@ def timeline(cases: DataFrame, batches: DataFrame, about: Mapping[str, Any]) -> 
     )
     weight = cases["weight"].to_numpy(np.float64)
     drawn = drawn & (weight >= 1)  # without a weight nobody knows what it stands for
+    held, over = (
+        cases["batch"][(cases["reason"] == reason).to_numpy()] for reason in ("column", OVER)
+    )
+    drawn &= ~cases["batch"].isin(held).to_numpy()  # or the whole file went to review
     decided = (cases["decision"].notna().to_numpy() | drawn) & (forced >= 0)
+    # Of drawn cases of a file that was too large nobody knows whether the model rejects them.
+    own = decided & np.where(drawn, ~cases["batch"].isin(over), cases["reason"] != OVER)
     known &= (true >= 0) & decided
     paid = np.zeros(len(cases))
     if about.get("prices") is not None:
@@ -130,6 +143,7 @@ def timeline(cases: DataFrame, batches: DataFrame, about: Mapping[str, Any]) -> 
         n_weeks=n_weeks,
         week=week.astype(np.intp),
         decided=decided,
+        own=own,
         forced=np.maximum(forced, 0),
         chance=np.nan_to_num(cases["chance"].to_numpy(np.float64)),
         cost=np.nan_to_num(cases["cost"].to_numpy(np.float64)),
