@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils._param_validation import Interval
 
@@ -110,8 +109,10 @@ class RejoSVC(KernelMachine, PathMixin):
     @property
     def _n_threads(self) -> int:
         # In a worker of joblib, the other processors have work of their own.
-        nested = getattr(get_active_backend()[0], "nesting_level", None)
-        return 1 if nested else int(effective_n_jobs(self.n_jobs))
+        backend, n_jobs = get_active_backend()
+        n_jobs = n_jobs if self.n_jobs is None else self.n_jobs
+        nested = getattr(backend, "nesting_level", None)
+        return 1 if nested or n_jobs == 1 else int(backend.effective_n_jobs(n_jobs))
 
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[KernelSolution]:
         steps = (Step(*model._boxes(data.targets), self.h) for model in models)
@@ -121,11 +122,11 @@ class RejoSVC(KernelMachine, PathMixin):
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs x weights (n, Q) of the points in the replicas."""
         labels, costs, rows = self._set_tables(targets)
-        caps: Floats = (float(self.C) * costs)[rows]
+        caps: Floats = (float(self.C) * costs).take(rows, axis=0)
         if targets.weight is not None:
             caps *= targets.weight[:, None]
         self._check_cap(caps.max())
-        return labels[rows], caps
+        return labels.take(rows, axis=0), caps
 
     def _store(self, training: Training, solution: KernelSolution) -> Self:
         self._set_solution(training, solution)
