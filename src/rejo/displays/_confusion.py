@@ -52,7 +52,6 @@ class RejectConfusionDisplay(Display):
     array([[0.5, 0. , 0. , 0.5],
            [0. , 0.5, 0. , 0.5],
            [0. , 1. , 0. , 0. ]])
-    >>> display.figure_.savefig("confusion.png")  # doctest: +SKIP
     """
 
     matrix: NDArray[Any]
@@ -134,7 +133,6 @@ class RejectConfusionDisplay(Display):
 
     @property
     def shares_(self) -> NDArray[np.float64]:
-        """Shares of each true class."""
         totals = self.matrix.sum(axis=1, keepdims=True)
         return self.matrix / np.where(totals > 0, totals, 1)
 

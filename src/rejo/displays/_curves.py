@@ -143,7 +143,6 @@ def _marked(artist: Any, mark: str) -> bool:
 
 
 def check_curves(curves: Any) -> list[Curve]:
-    """Return the curves as a list, each with arrays of equal length."""
     if isinstance(curves, Curve):
         curves = [curves]
     curves = list(curves)
@@ -162,7 +161,6 @@ def check_curves(curves: Any) -> list[Curve]:
 
 
 def check_bayes(bayes: Any) -> tuple[Floats, Floats] | None:
-    """Return the known curve as two arrays of equal length."""
     if bayes is None:
         return None
     try:
