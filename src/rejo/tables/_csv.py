@@ -1,8 +1,7 @@
 """CSV files: pyarrow reads them, all columns as strings.
 
 Ours is what comes before: the bytes as UTF-8 whatever the encoding, gzip, the separator and the
-header.  Files that are not text at all (a workbook, an archive) are recognised by their first
-bytes.  Rows with too many or too few fields keep their place, and are in doubt.
+header.  Rows with too many or too few fields keep their place, and are in doubt.
 """
 
 import codecs
@@ -236,8 +235,6 @@ class _Stream:
 
 
 class CsvSource(Source):
-    """A CSV file that is read once, from beginning to end."""
-
     format = "csv"
 
     def __init__(self, path: str | os.PathLike[str], reader: Utf8, how: How) -> None:
@@ -344,7 +341,6 @@ class CsvSource(Source):
         return (END + self.sep) * len(self.own_names) + END + "\n"
 
     def _left_out(self, row: Any) -> str:
-        """Keep a row that pyarrow does not take."""
         if row.text.startswith(END):
             self._is_closed = True
         elif not row.text.strip():
@@ -359,7 +355,6 @@ class CsvSource(Source):
     # ---- places --------------------------------------------------------------------------------
 
     def refusal(self, row: int, why: str, detail: str) -> TableError:
-        """Return the error for a row with too many or too few fields."""
         found, n_columns = int(detail), len(self.own_names)
         remedy = "Fix that line: cells that contain the separator need quotes around them."
         if found == n_columns + 1:
@@ -451,7 +446,6 @@ def _long_row(where: str, what: str = "the row that begins here", limit: int = R
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[CsvSource]:
-    """Open a CSV file and find out how it is written."""
     with open_bytes(path) as stream:
         yield CsvSource(path, Utf8(stream, how.encoding, name_of(path)), how)
 

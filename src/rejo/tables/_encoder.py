@@ -48,8 +48,6 @@ MOST_WORDS = 10_000  # for missing values, and other names
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a DataFrame with mixed columns into an array of numbers on comparable scales.
 
-    It may be a DataFrame of pandas or of polars.
-
     Numbers are standardised and clipped at a million standard deviations.  Missing numbers are
     replaced by the median; if training had enough, another column marks them.  Words are one-hot
     encoded: one column for each frequent word, one for all rare words together ("other"), and one
@@ -71,15 +69,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     scale : bool, default=True
         Whether to standardise numbers and days.
     written : dict of str to dict, default=None
-        How dates and numbers are written in files, as in ``Table.written``: ``{"format": ...}``
-        for a column of dates, ``{"decimal": ..., "unit": ...}`` for numbers. It does not matter
-        for columns that hold dates or numbers already, but :func:`read_chunks` reads by it.
-        ``None``: what :func:`read_table` left in ``X.attrs``, else as Python writes them.
+        How dates and numbers are written in the files that :func:`read_chunks` reads, as in
+        ``Table.written``. ``None``: what :func:`read_table` left in ``X.attrs``, else as in Python.
     reading : dict, default=None
-        What was said about how to read the table, as in ``Table.reading``; :func:`read_chunks`
-        reads by it. Also ``time``, the column of dates that order the rows (``None``: there is
-        none; if it is not given, it is looked for), and ``keep``, columns that are features even
-        so.
+        What was said about how to read the table, as in ``Table.reading``; also ``time``, the
+        column of dates that order the rows (``None``: there is none; by default it is looked for),
+        and ``keep``, columns that are features even so.
         ``None``: what :func:`read_table` left in ``X.attrs``.
 
     Attributes
@@ -95,11 +90,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     left_out_ : dict of str to str
         The reason for each column left out.
     learnt_ : dict of str to dict
-        For numbers and dates ``fill``, ``center``, ``scale``, and ``low`` and ``high``, beyond
-        which :meth:`check` doubts them; for words ``categories``, ``other``, and ``rare``, short
-        hashes of rare words; for all, ``missing``: whether values were missing in training, and
-        ``bins``, how many cells were where. Dates have a ``role``: ``"time"`` if they order the
-        rows, ``"age"`` if they become ages.
+        What was learnt from each column in use.
     reading_ : dict
         How tables are read, with the column ``time`` that was found.
 
@@ -261,10 +252,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def check(self, X: Any) -> Checked:
         """Find the rows that a model should not decide, and why.
 
-        These are rows with a cell that cannot be read, a word not seen in training, a number far
-        outside the range of training, or no value where training hardly ever lacked one, and rows
-        without any value.
-
         Return ``frame``, as ``X`` but with cells that cannot be read missing, so that
         :meth:`transform` can encode it; ``doubts``, by position of the row; and ``reasons()``, the
         same in words.
@@ -358,7 +345,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.repeat([place[name] for name in self.kinds_], widths)
 
     def _outputs(self) -> list[list[Origin]]:
-        """Return the columns that each column becomes."""
         return [origins(name, kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
 
     def describe(self, features: Any, row: Any = None) -> list[str]:

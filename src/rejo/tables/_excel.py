@@ -1,9 +1,7 @@
 """Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods): python-calamine reads them.
 
 It reads into memory, and a workbook comes from anywhere: the sizes of its parts are counted before
-it is opened, and it is read in a process of its own with a limit of memory and of time.  A cell has
-the value that was seen last: a formula has its result, a merged cell its value in the first place.
-Errors such as ``#N/A``, and formulas that were never computed, are missing values.
+it is opened, and it is read in a process of its own with a limit of memory and of time.
 """
 
 import json
@@ -44,8 +42,6 @@ OLD = b"\xd0\xcf\x11\xe0"  # first bytes of a file of Excel before 2007, or with
 
 
 class ExcelSource(RowSource):
-    """A sheet of a workbook, open."""
-
     format = "excel"
 
     def __init__(self, path: Path, size: int, lines: Iterator[Any], how: How) -> None:
@@ -126,7 +122,6 @@ def _name(value: Any) -> str:
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
-    """Open a sheet; the process that reads it ends with the context."""
     path = Path(path)
     refuse_folder(path, str(path))
     try:
@@ -139,7 +134,6 @@ def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
 
 
 def damaged(name: str, reason: str) -> TableError:
-    """Return the error for a workbook that cannot be read."""
     return TableError(
         f"this is not an Excel file, or it is damaged ({reason})",
         where=name,

@@ -23,8 +23,6 @@ BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 class JsonSource(RowSource):
-    """A JSON file that is read once, from beginning to end."""
-
     format = "json"
 
     def __init__(self, reader: Utf8) -> None:
@@ -49,14 +47,11 @@ class JsonSource(RowSource):
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[JsonSource]:
-    """Open a JSON file."""
     with open_bytes(path) as stream:
         yield JsonSource(Utf8(stream, how.encoding, name_of(path)))
 
 
 class _Twice(dict[str, Any]):
-    """An object in which a name occurs twice."""
-
     name = ""
 
 
@@ -99,8 +94,6 @@ def _objects(reader: Utf8) -> Iterator[dict[str, Any]]:
 
 
 class _Text:
-    """The text of a file, taken from the front."""
-
     def __init__(self, reader: Utf8) -> None:
         self._reader = reader
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode

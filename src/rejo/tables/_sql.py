@@ -1,7 +1,7 @@
 """Tables of databases: rows of a table or a query, as they come, and a table that is written.
 
-SQLite and PostgreSQL are known, through SQLAlchemy.  A database is opened for reading only, so
-that a query cannot change it.  Names are always quoted.  What an error says never has a password.
+A database is opened for reading only, so that a query cannot change it.  Names are always quoted.
+What an error says never has a password.
 """
 
 import errno
@@ -139,7 +139,6 @@ class Database:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn any error of SQLAlchemy or of a driver into a TableError."""
         sa = import_sqlalchemy()
         try:
             yield
@@ -165,8 +164,6 @@ class Database:
 
 
 class Place(NamedTuple):
-    """A table of a database."""
-
     schema: str | None
     table: str
     kind: str = "new"  # or "table" or "view"
@@ -183,8 +180,6 @@ def quoted(name: str) -> str:
 
 
 class SqlSource(RowSource):
-    """A table, or the result of a query."""
-
     format = "sql"
 
     def __init__(self, database: Database, connection: Any, query: str | None) -> None:
@@ -215,7 +210,6 @@ class SqlSource(RowSource):
             self.names = [column["name"] for column in columns]
 
     def close(self) -> None:
-        """Give up what has not been read."""
         if self._result is not None:
             self._result.close()
 
@@ -253,7 +247,6 @@ class SqlSource(RowSource):
 
 @contextmanager
 def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
-    """Open a table of a database, or the result of a query."""
     database = Database(os.fspath(url))
     with (
         database.connect() as connection,
@@ -266,7 +259,6 @@ def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
 
 
 def check_new_table(database: Database, connection: Any, *, overwrite: bool) -> Place:
-    """Return where a table is to be written; one that is there is to be replaced."""
     name = database.table
     if not name:
         raise TableError(
@@ -283,7 +275,6 @@ def check_new_table(database: Database, connection: Any, *, overwrite: bool) -> 
 
 
 def check_table(url: str, *, overwrite: bool) -> None:
-    """Refuse a table that cannot be written, before any work is done."""
     database = Database(url)
     if database.is_sqlite and not database.path.exists() and database.table:
         database.check_file(write=True)

@@ -1,7 +1,7 @@
 """One column of a table as numbers: what is learnt from it, and how it is encoded.
 
 What is learnt is a plain dict, which can be saved in a model file.  The second part reads a column
-of a DataFrame, of whatever type, as numbers, dates or words.
+of a DataFrame, of whatever type.
 """
 
 import re
@@ -68,7 +68,6 @@ TIME_NAME = re.compile(
 
 
 def enough(n_rows: int, min_count: int) -> int:
-    """Return how many rows must have something in common for a model to learn from it."""
     return min(min_count, ceil(n_rows / 20))
 
 
@@ -173,7 +172,6 @@ def mark_of(key: str) -> str:
 
 
 def marks_in(rare: str) -> list[str]:
-    """Return the marks of rare words, which are stored one after the other."""
     return [rare[i : i + MARK] for i in range(0, len(rare), MARK)]
 
 
@@ -209,7 +207,6 @@ def orders_the_rows(name: str, days: Floats) -> bool:
 
 
 def n_levels(learnt: Learnt) -> int:
-    """Return the number of levels of a category, with other and missing."""
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
@@ -270,7 +267,6 @@ def _places(words: list[str], learnt: Learnt) -> list[int | None]:
 
 
 def write_levels(out: Floats, levels: Indices) -> None:
-    """Write a 1 for the level of each row into ``out``, (n_rows, width), which holds zeros."""
     if out.shape[1] == 1:  # two levels: 1 is the second
         out[:, 0] = levels == 1
     else:
@@ -411,7 +407,6 @@ def read_as(column: Any, kind: str, written: Mapping[str, str], time: Any = None
 
 
 def days_of(dates: NDArray[np.datetime64]) -> Floats:
-    """Return dates as days since 1970; NaN for NaT."""
     days: Floats = dates.astype(np.int64) / MICROSECONDS
     days[np.isnat(dates)] = np.nan
     return days

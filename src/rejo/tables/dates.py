@@ -1,8 +1,8 @@
 """Dates in tables: a short list of explicit formats.
 
-A format gives the date; in any cell a time of day may follow it.  Times with an offset are
-converted to UTC.  Cells of one column may have different formats, but only one order of day and
-month.  If none of a column's cells shows it, another column may; otherwise the user is asked.
+In any cell a time of day may follow the date; one with an offset is converted to UTC.  Cells of one
+column may have different formats, but only one order of day and month.  If none of its cells shows
+it, another column may; otherwise the user is asked.
 """
 
 import re
@@ -168,11 +168,6 @@ Place = Callable[[int, str], str]  # of a row and a column
 
 
 def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
-    """Read the columns that hold dates.
-
-    The order of day and month is one in a column.  If none of its cells shows it, another column
-    may.
-    """
     found = {name: read for name, c in columns.items() if (read := _dates(c)) is not None}
     orders = {name: _order(columns[name], read, place, name) for name, read in found.items()}
     known = set(filter(None, orders.values()))

@@ -1,9 +1,7 @@
 """Rows that a model should not decide: what is wrong with them, by column and value.
 
-A row is in doubt if a cell cannot be read as what the column held in training, if it holds a word
-that training never had, if a value is missing where training hardly ever lacked one, if a number
-lies far outside the range of training, or if the row is empty.  The second part puts into words
-what is strange about the cells of a row that a model finds unlike those of training.
+The second part puts into words what is strange about the cells of a row that a model finds unlike
+those of training.
 """
 
 from collections import Counter

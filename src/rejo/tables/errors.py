@@ -1,9 +1,8 @@
-"""The one error of this package, how messages quote names, how large parts may be, and packages.
+"""The one error of this room, how messages quote names, how large parts may be, and packages.
 
-A table comes from anywhere, and a small file can stand for a huge one: a quote that is never
-closed, a line without an end, a gzip file of blank lines, a Parquet file that repeats one long
-word.  The limits here keep the memory that reading takes within a small multiple of ``PIECE``, and
-the time linear in the size of the file.  All readers, and the writer, take them from here.
+A small file can stand for a huge one: a quote that is never closed, a gzip file of blank lines, a
+Parquet file that repeats one long word.  The limits keep the memory that reading takes within a
+small multiple of ``PIECE``, and the time linear in the size of the file.
 """
 
 import os
@@ -28,9 +27,7 @@ UNPACKED, TIMES = 1 << 26, 100
 
 
 class TableError(RejoError):
-    r"""A table cannot be read or used as it is.
-
-    The message is safe to print.
+    r"""A table cannot be read or used as it is; the message is safe to print.
 
     Parameters
     ----------
@@ -39,20 +36,6 @@ class TableError(RejoError):
     **parts : str or None
         ``where``, the file and the place in it; ``parameter``, the parameter to change, such as
         ``sep``; and ``remedy``, what to do.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables import TableError, read_table
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "loans.csv")
-    ...     _ = path.write_text("income;since\n1.5;2020;7\n")
-    ...     try:
-    ...         read_table(path)
-    ...     except TableError as error:
-    ...         print(error.problem)
-    the row has 3 fields, but there are 2 columns (separator ';')
     """
 
     column: str | None = None  # that the table lacks
@@ -80,7 +63,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def check_columns(
     where: str, needed: Iterable[str], there: Iterable[str], parameter: str | None = None
 ) -> None:
-    """Refuse a table that lacks a column."""
     known = list(there)
     names = set(known)
     for column in needed:
@@ -118,13 +100,11 @@ def as_list(names: str | Iterable[str]) -> list[str]:
 
 
 def refuse_folder(path: str | os.PathLike[str], name: str) -> None:
-    """Refuse a folder where a file is needed."""
     if os.path.isdir(path):
         raise TableError("this is a folder", where=name, remedy="Name a file in it.")
 
 
 def size_of(n: int) -> str:
-    """Return a number of bytes in words, such as ``4 MB``."""
     for power, unit in ((30, "GB"), (20, "MB"), (10, "KB")):
         if n >= 1 << power:
             return f"{n / (1 << power):.3g} {unit}"
@@ -132,7 +112,6 @@ def size_of(n: int) -> str:
 
 
 def too_large(what: str, limit: int, where: str, remedy: str) -> TableError:
-    """Return the error for a part of a table that exceeds its limit."""
     return TableError(f"{what}; the limit is {size_of(limit)}", where=where, remedy=remedy)
 
 
@@ -142,7 +121,6 @@ def check_unpacked(
     where: str,
     remedy: str = "If that is what it should hold, write it as several files, or as CSV.",
 ) -> None:
-    """Refuse contents that are far larger than the file they come from."""
     limit = max(UNPACKED, TIMES * packed)
     if size > limit:
         raise TableError(
@@ -154,22 +132,18 @@ def check_unpacked(
 
 
 def long_field(where: str) -> TableError:
-    """Return the error for a cell that is too long."""
     return too_large("a cell is too long", FIELD, where, "Shorten it, or leave the column out.")
 
 
 def import_pandas(who: str = "reading a table") -> Any:
-    """Return the pandas module; the error names the extra to install."""
     return _import(who, "pandas")
 
 
 def import_pyarrow(who: str = "reading a table") -> Any:
-    """Return the pyarrow module, with its parts for CSV and Parquet files."""
     return _import(who, "pyarrow", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet")
 
 
 def import_sqlalchemy() -> Any:
-    """Return the sqlalchemy module."""
     return _import("a database", "SQLAlchemy")
 
 

@@ -1,8 +1,8 @@
 """What may surprise about the columns of a table: how they were read, and what they hold.
 
-A remark has two wordings: one with examples from the rows, for the screen, and one without any, for
-files that others may read.  The second part finds what columns and rows have to do with each other:
-columns that say the same, that name the cases or say what belongs together, and identical rows.
+A remark has two wordings: with examples from the rows, for the screen, and without, for files that
+others may read.  The second part finds columns that say the same, that name the cases or say what
+belongs together, and identical rows.
 """
 
 import re
@@ -39,7 +39,6 @@ class Remark(NamedTuple):
     value: str = ""  # for a code: the number
 
     def line(self, *, examples: bool = True) -> str:
-        """Return the remark in one line."""
         start = f"{self.column}: " if self.column else ""
         return start + self.text + (self.example if examples else "")
 
@@ -60,7 +59,6 @@ def describe_kinds(kinds: Mapping[str, str], *, longest: int = LONGEST_LIST) -> 
 
 
 def cut(names: Iterable[str], longest: int = LONGEST_LIST) -> str:
-    """Return names with commas between them, as many as fit."""
     found = [name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..." for name in names]
     kept = found[:1]
     for name in found[1:]:
