@@ -66,8 +66,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     min_count : int, default=5
         Minimum number of rows with a word that gets a column of its own, or with a missing value
         for these to get one; with fewer than 100 rows, 5 percent of them.
-    scale : bool, default=True
-        Whether to standardise numbers and days.
     written : dict of str to dict, default=None
         How dates and numbers are written in the files that :func:`read_chunks` reads, as in
         ``Table.written``. ``None``: what :func:`read_table` left in ``X.attrs``, else as in Python.
@@ -122,7 +120,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
-        "scale": ["boolean"],
         "written": [dict, None],
         "reading": [dict, None],
     }
@@ -132,13 +129,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         *,
         max_categories: int = 20,
         min_count: int = 5,
-        scale: bool = True,
         written: dict[str, dict[str, str]] | None = None,
         reading: dict[str, Any] | None = None,
     ) -> None:
         self.max_categories = max_categories
         self.min_count = min_count
-        self.scale = scale
         self.written = written
         self.reading = reading
 
@@ -220,10 +215,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return columns.learn_category(values, self.max_categories, self.min_count)
         if kind == "date":
             role = "" if time is None else "age"
-            return columns.learn_number(values, self.scale, self.min_count, DECADE, role)
+            return columns.learn_number(values, self.min_count, DECADE, role)
         if columns.counts_the_rows(values, column.index):
             return "row numbers"
-        return columns.learn_number(values, self.scale, self.min_count)
+        return columns.learn_number(values, self.min_count)
 
     def transform(self, X: Any) -> Floats:
         """Encode a DataFrame as an array of numbers, float64, of shape (n_samples, n_out).
@@ -232,7 +227,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         X = self._columns_of(X)
         values, widths = self._read(X, self.kinds_), list(map(len, self._outputs()))
-        farthest = columns.FARTHEST if self.scale else np.inf
         for name, kind in self.kinds_.items():
             if kind == "category":
                 values[name] = columns.levels_of(values[name], self.learnt_[name])
@@ -245,7 +239,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 if kind == "category":
                     columns.write_levels(part, column)
                 elif width:
-                    columns.write_numbers(part, column, kind, self.learnt_[name], farthest)
+                    columns.write_numbers(part, column, kind, self.learnt_[name])
                 start += width
         return out
 
@@ -378,7 +372,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             how = written.get(name, {})
             fine = fit(how, WRITTEN) and how.keys() == AS_PYTHON.get(kind, {}).keys()
             require(fine, self, f"how column {name!r:.40} is written is malformed")
-            fine = _is_learnt(kind, learnt[name], self.max_categories, self.scale)
+            fine = _is_learnt(kind, learnt[name], self.max_categories)
             require(fine, self, f"what it knows about column {name!r:.40} is malformed")
         # The name of a column stands in those of all that it becomes.
         letters = (len(n) * (4 + len(known.get("categories", ()))) for n, known in learnt.items())
@@ -444,7 +438,7 @@ def _are_bins(bins: Any) -> bool:
     return len(bins["counts"]) - 2 == len(edges) <= BINS + 1 and edges == sorted(edges)
 
 
-def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> bool:
+def _is_learnt(kind: str, learnt: Any, max_categories: int) -> bool:
     """Return whether a column of this kind can be written by what was learnt about it."""
     if kind == "category":
         if not fit(learnt, WORDS, whole=True):
@@ -458,8 +452,7 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> boo
         fine = fine and re.fullmatch(f"(?:[0-9a-f]{{{columns.MARK}}})*", rare) is not None
         return fine and bool(marks) == other and marks == sorted(set(marks))[: columns.MOST_MARKS]
     fine = fit(learnt, NUMBERS, whole=True) and learnt["low"] <= learnt["fill"] <= learnt["high"]
-    fine = fine and (abs(learnt["fill"]) <= 1e8 if kind == "date" else not learnt["role"])
-    return fine and (scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0))
+    return fine and (abs(learnt["fill"]) <= 1e8 if kind == "date" else not learnt["role"])
 
 
 def _frame(X: Any) -> Any:

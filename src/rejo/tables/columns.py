@@ -72,7 +72,7 @@ def enough(n_rows: int, min_count: int) -> int:
 
 
 def learn_number(
-    values: Floats, scale: bool, min_count: int, least: float = 0.0, role: str = ""
+    values: Floats, min_count: int, least: float = 0.0, role: str = ""
 ) -> Learnt | str:
     """Return fill value, centre, scale and limits, or the reason to leave the column out.
 
@@ -85,11 +85,9 @@ def learn_number(
     lowest, highest = float(there.min()), float(there.max())
     if lowest == highest and not missing:
         return "constant"
-    center, spread = 0.0, 1.0
-    if scale:
-        unit = max(-lowest, highest, np.finfo(float).tiny)  # squares must not overflow
-        center = float((there / unit).mean()) * unit
-        spread = float(np.std(there / unit)) * unit
+    unit = max(-lowest, highest, np.finfo(float).tiny)  # squares must not overflow
+    center = float((there / unit).mean()) * unit
+    spread = float(np.std(there / unit)) * unit
     if lowest == highest or spread < 1 / LARGEST:
         spread = 1.0
     low, high = widened(lowest, highest, least)
@@ -210,18 +208,13 @@ def n_levels(learnt: Learnt) -> int:
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
-def write_numbers(
-    out: Floats, values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
-) -> None:
-    """Write the columns that numbers, or days, become into ``out``; see ``doubts.origins``.
-
-    Numbers are clipped at ``largest`` standard deviations.
-    """
+def write_numbers(out: Floats, values: Floats, kind: str, learnt: Learnt) -> None:
+    """Write the columns that numbers, or days, become into ``out``; see ``doubts.origins``."""
     empty = np.isnan(values)
     filled = np.where(empty, learnt["fill"], values) if empty.any() else values
     standard = filled - learnt["center"]
     standard /= learnt["scale"]
-    np.clip(standard, -largest, largest, out=out[:, 0])
+    np.clip(standard, -FARTHEST, FARTHEST, out=out[:, 0])
     if kind == "date" and not learnt["role"]:
         month = filled.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
         out[:, 1], out[:, 2] = SIN[month], COS[month]
