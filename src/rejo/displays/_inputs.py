@@ -52,8 +52,7 @@ ordinal : bool, default=False
 label : a class, default=None
     The class whose posterior is shown; ``None``: for each point, the likeliest class.
 n_bins : int, default=10
-bins : {"quantile", "width"}, default="quantile"
-    Bins with the same number of points, or of the same width.
+    Number of bins, with about the same number of points.
 group : array-like of shape (n_samples,)
     Group of each case, such as a region; it need not be a feature.
 show : {"accuracy", "gap"}, default="accuracy"
