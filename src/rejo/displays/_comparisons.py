@@ -110,7 +110,6 @@ def _tables(rows: Any, x: str, y: str) -> dict[str, Table]:
 
 
 def _records(rows: Any, columns: list[str]) -> list[Mapping[str, Any]]:
-    """Rows as dicts, from a DataFrame or from dicts, with the columns that are needed."""
     records = rows.to_dict("records") if hasattr(rows, "columns") else list(rows)
     if not records:
         raise ValueError("rows is empty; give one row for each method, reject_cost and fold")

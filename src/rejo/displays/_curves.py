@@ -69,7 +69,6 @@ class CurveDisplay(Display):
     band_label: str = ""
 
     def _draw(self, ax: "Axes | None") -> tuple["Axes", list[Curve]]:
-        """Check and draw the curves, their bands, and the known one."""
         curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
         ax = self._set_axes(ax)
         self.lines_ = draw_curves(ax, curves, self.band_label)

@@ -252,7 +252,6 @@ class RejectRegionDisplay(Display):
 def _evaluate(
     model: Any, grid: Any, shape: tuple[int, ...]
 ) -> tuple[Floats | None, Indices | None]:
-    """Return the boundary scores on the grid or, for a model without them, its decisions."""
     if hasattr(model, "boundary_scores"):
         return model.boundary_scores(grid).reshape(*shape, -1), None
     if not hasattr(model, "predict") or not hasattr(model, "classes_"):

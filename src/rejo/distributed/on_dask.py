@@ -19,22 +19,18 @@ from rejo.estimators import Growth, Plan, import_xgboost
 
 
 class OnDask(Here):
-    """The workers of a cluster."""
-
     def __init__(self, client: Any) -> None:
         self.client = client
 
     def each(
         self, function: Callable[[C, T], R], common: C, items: Iterable[T]
     ) -> Iterable[tuple[T, R]]:
-        """Let whichever worker is free take the next item."""
         name = lambda item: str(item[0])  # noqa: E731
         return hand_out(self.client, function, items, common=common, name=name)
 
     def grow(
         self, plan: Plan, layout: RowLayout, pieces: Sequence[Any], n_threads: int, tell: Tell
     ) -> tuple[Growth, dict[int, Rows]]:
-        """Grow trees on all workers that have something to read."""
         shares = legs.rank_shares(pieces, len(workers(self.client)))
         who = "1 worker reads" if len(shares) == 1 else f"{len(shares)} workers read"
         tell(f"{who} {n_rows(pieces):,} rows, about four times.")

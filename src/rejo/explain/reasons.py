@@ -1,8 +1,4 @@
-"""Why a case is in doubt: the features that pull it to either side.
-
-:func:`rejo.why` says it in words, case by case, :func:`pulls` in numbers, and
-:func:`doubtful_features` on the whole.
-"""
+"""Why a case is in doubt: the features that pull it to either side."""
 
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -30,6 +26,7 @@ from rejo.typical import Typical
 
 __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
 
+
 MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
 
 
@@ -48,7 +45,6 @@ class Pulls(NamedTuple):
         The two classes, as indices into ``classes_``.
     way : str
         How they were found: "linear", "trees" or "replacement"; "" if there are no cases.
-
     """
 
     rows: Indices
@@ -111,9 +107,9 @@ def why(
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         Cases, as the model takes them.
     background : as X, default=None
-        Training cases, or some hundreds of them, to compare with.  The trees of a
-        :class:`~rejo.RejoBoost`, of XGBoost and of LightGBM need none, and a
-        :class:`~rejo.RejectClassifierCV` knows what is typical from its ``fit``.
+        Some hundreds of training cases to compare with.  The trees of a :class:`~rejo.RejoBoost`,
+        of XGBoost and of LightGBM need none, and a :class:`~rejo.RejectClassifierCV` knows what is
+        typical from its ``fit``.
     top : int, default=3
         Most features to name on each side.  Those with less than a twentieth of the strongest pull
         are not named.
@@ -131,12 +127,6 @@ def why(
         - ``lower``, ``upper``: the two classes;
         - ``towards_lower``, ``towards_upper``: features and their values, the strongest first;
         - ``why``: both in one text, ``"bad: duration 48, amount 9131 | good: age 51"``.
-
-    See Also
-    --------
-    rejo.explain.pulls : The same as numbers, for every feature.
-    rejo.explain.doubtful_features : What makes cases doubtful on the whole.
-    review : All decisions; with ``why=3`` they have the reasons beside them.
 
     Examples
     --------

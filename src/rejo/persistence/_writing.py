@@ -57,7 +57,6 @@ def serialise(model: Any, trusted: Collection[str] = ()) -> tuple[dict[str, byte
 
 
 def _dumped(model: Any) -> bytes:
-    """Return the model as skops writes it."""
     try:
         import skops.io
     except ImportError:
@@ -107,7 +106,6 @@ def _kept(root: Any, trusted: frozenset[str]) -> tuple[Any, dict[str, str]]:
 
 
 def _only(node: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the node of a dict with some of its keys."""
     types = node["key_types"]
     pairs = zip(node["content"].items(), types["content"], strict=True)
     kept = [(key, item, kind) for (key, item), kind in pairs if key in names]

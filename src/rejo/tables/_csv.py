@@ -216,7 +216,6 @@ class _Stream:
         self._parts, self._left, self._lock = parts, b"", RLock()
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most ``size`` bytes; empty at the end."""
         with self._lock:
             self._left = self._left or next(self._parts, b"")
             data, self._left = self._left[:size], self._left[size:]
@@ -322,7 +321,6 @@ class CsvSource(Source):
         yield None
 
     def _parts(self) -> Iterator[bytes]:
-        """Yield the rows as they are, and one that closes the file."""
         yield self._start[sum(map(len, self._start.splitlines(True)[: self._n_above])) :]
         while data := self._reader.read(BLOCK):
             yield data
@@ -401,7 +399,6 @@ class CsvSource(Source):
                 line, size = self._n_above + rows.line_num + 1, 0
 
     def _unreadable(self, row: int, reason: str) -> TableError:
-        """Return the error for a file that pyarrow does not read to its end."""
         where = f"{self.name}, row {row + 1}"
         try:
             for line in self._lines():

@@ -266,7 +266,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return checked._replace(frame=like_given(X, checked))
 
     def _columns_of(self, X: Any) -> Any:
-        """Return a frame of pandas that has the columns of training."""
         check_is_fitted(self)
         X = _frame(X)
         check_columns("X", self.kinds_, X.columns)
@@ -426,7 +425,6 @@ def fit(found: Any, known: Mapping[str, Must], *, whole: bool = False) -> bool:
 
 
 def is_reading(how: Any) -> bool:
-    """Return whether this says how a table is read."""
     words = ("missing", "keep", "rename")
     return fit(how, READING) and sum(len(how.get(name, ())) for name in words) <= MOST_WORDS
 
@@ -439,7 +437,6 @@ def _are_bins(bins: Any) -> bool:
 
 
 def _is_learnt(kind: str, learnt: Any, max_categories: int) -> bool:
-    """Return whether a column of this kind can be written by what was learnt about it."""
     if kind == "category":
         if not fit(learnt, WORDS, whole=True):
             return False
@@ -456,7 +453,6 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int) -> bool:
 
 
 def _frame(X: Any) -> Any:
-    """Return a DataFrame of pandas or polars as one of pandas, if its columns have names."""
     X = columns.as_pandas(X)
     if not (hasattr(X, "iloc") and hasattr(X, "attrs") and hasattr(X, "columns")):
         raise TypeError(f"X must be a pandas or polars DataFrame, got {type(X).__name__}")

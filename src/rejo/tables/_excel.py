@@ -80,7 +80,6 @@ class ExcelSource(RowSource):
         return super().place(self._start + row, column)
 
     def _header(self, how: How) -> tuple[list[str], int]:
-        """Return the names of the columns, and the number of the row that has them."""
         filled = (row for row in self._found if any(cell is not None for cell in row[1]))
         first = list(islice(filled, LOOK))
         if not first:

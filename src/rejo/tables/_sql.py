@@ -126,7 +126,6 @@ class Database:
         return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
 
     def check_file(self, write: bool) -> None:
-        """Refuse a file that is not a database; it may be written if it does not exist."""
         refuse_folder(self.path, self.name)
         if self.path.exists():
             with self.path.open("rb") as file:

@@ -250,7 +250,6 @@ class ParquetSink(Sink):
         self._writer.write_table(table.cast(self._writer.schema))
 
     def _plain(self, type: Any, pa: Any) -> Any:
-        """Return the type of a column; one without values so far may have some later."""
         type = type.value_type if pa.types.is_dictionary(type) else type
         text = pa.types.is_null(type) or pa.types.is_large_string(type)
         return pa.string() if text else type

@@ -283,7 +283,6 @@ def as_pandas(X: Any) -> Any:
 
 
 def kind_of(column: Any) -> str:
-    """Return ``number``, ``date`` or ``category``, by the type and the contents of a Series."""
     pd = import_pandas("TableEncoder")
     types, dtype = pd.api.types, column.dtype
     if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
@@ -343,7 +342,6 @@ def read(column: Any, kind: str, written: Mapping[str, str]) -> Read:
 
 
 def _python(cell: Any) -> Any:
-    """Return a cell as Python has it; a duration is a number of days."""
     cell = cell.item() if isinstance(cell, np.generic) else cell
     return cell / timedelta(days=1) if isinstance(cell, timedelta) else cell
 
@@ -428,7 +426,6 @@ def as_words(column: Any) -> Words:
 
 
 def not_words(column: Any) -> Indices:
-    """Return the positions of cells that cannot be words: dates, and several values in one cell."""
     if column.dtype != object:
         return np.flatnonzero(column.notna())
     return np.flatnonzero([not isinstance(cell, Hashable) for cell in column])

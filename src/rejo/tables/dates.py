@@ -102,7 +102,7 @@ def _settled(found: Mapping[str, datetime], format: str) -> datetime | None:
 
 
 def _first(found: Mapping[str, datetime]) -> str:
-    """Return what comes first, "day" or "month", if that is the only way to read a date."""
+    """Return "day" or "month", if only that can come first."""
     format = next(iter(found)) if len(found) == 1 else ""
     return "day" if format in DAY_FIRST else "month" if format in MONTH_FIRST else ""
 
@@ -186,7 +186,6 @@ def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
 
 
 def _dates(column: Words) -> Found | None:
-    """Return the dates of all words if the column holds dates."""
     read: Found = []
     wrong: list[int] = []
     for i, word in enumerate(column.words):

@@ -86,7 +86,6 @@ class _Doubts(dict[int, list[Doubt]]):
             self.setdefault(row, []).append(doubt)
 
     def missing(self, name: str, gaps: NDArray[np.bool_], known: Learnt | None) -> None:
-        """Count the cells of a column that are missing."""
         self.empty &= gaps
         if known is not None and not known["missing"]:
             self.add(np.flatnonzero(gaps), repeat(Doubt("missing", name)))
@@ -125,7 +124,6 @@ def check_table(
 
 
 def like_given(X: Any, checked: Checked) -> Any:
-    """Return the frame of a check as one of polars, if ``X`` is that."""
     if not is_polars(X):
         return checked.frame
     for name, found in checked.counts().items():
@@ -172,7 +170,6 @@ def _check_numbers(
 
 
 def _check_words(column: Any, known: Learnt | None, doubts: _Doubts) -> Any:
-    """Check a column of words; return it as categories, which are encoded faster."""
     pd = import_pandas("checking a table")
     name = column.name
     unread = columns.NOWHERE

@@ -46,7 +46,6 @@ class TableError(RejoError):
 
 
 def listed(names: Iterable[object]) -> str:
-    """Quote names with commas between them, cut if there are many."""
     found = [shown(name) for name in names]
     more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
     return ", ".join(found[:MOST_NAMES]) + more
@@ -79,7 +78,6 @@ def check_columns(
 
 
 def check_names(where: str, names: list[str]) -> None:
-    """Refuse a table with too many columns, or with two of the same name."""
     if len(names) > COLUMNS:
         raise TableError(
             f"{len(names):,} columns are more than the limit of {COLUMNS:,}",
@@ -95,7 +93,6 @@ def check_names(where: str, names: list[str]) -> None:
 
 
 def as_list(names: str | Iterable[str]) -> list[str]:
-    """Return names, of which a single one may be given as a string, each once."""
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 

@@ -172,7 +172,6 @@ def number(word: str, decimal: str, unit: str = "") -> float | None:
 
 
 def decimal_of(decimal: str | None, thousands: str | None, where: str) -> str | None:
-    """Return the decimal mark that the options give; None if they leave it open."""
     parameter, mark, problem = "thousands", Setting("thousands", thousands), None
     if decimal is not None and decimal not in OTHER:
         parameter, problem = "decimal", Text(Setting("decimal", decimal), " is not '.' or ','")

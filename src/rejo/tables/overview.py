@@ -103,7 +103,6 @@ def find_remarks(
 
 
 def like_ids(name: str, values: Floats) -> str:
-    """Say why numbers look like identifiers rather than a measurement; empty if they do not."""
     n = len(values)
     if n < FEWEST or not np.isfinite(values).all() or (values % 1 != 0).any():
         return ""
@@ -156,7 +155,6 @@ LOOK = 200  # words
 
 
 def level_codes(frame: Any) -> dict[str, Indices]:
-    """Return a number for each distinct value of a column (n,), by appearance; -1 if missing."""
     pd = import_pandas("an overview of a table")
     return {name: pd.factorize(frame[name])[0] for name in frame.columns}
 
@@ -182,7 +180,6 @@ def twins(codes: Mapping[str, Indices], frame: Any) -> list[tuple[list[str], boo
 
 
 def names_the_cases(name: str, column: Any, codes: Indices) -> bool:
-    """Return whether words are all different and look like identifiers, or are called so."""
     n_levels = int(codes.max(initial=-1)) + 1
     if n_levels < max(FEWEST, len(codes)) or column.dtype != object:
         return False
@@ -190,7 +187,6 @@ def names_the_cases(name: str, column: Any, codes: Indices) -> bool:
 
 
 def groups_rows(name: str, column: Any, codes: Indices) -> bool:
-    """Return whether values that repeat look like those of persons or things."""
     n_levels, n = int(codes.max(initial=-1)) + 1, int((codes >= 0).sum())
     if n < FEWEST or not FEWEST_GROUPS <= n_levels <= 0.95 * n or n > LARGEST_GROUP * n_levels:
         return False

@@ -120,7 +120,6 @@ def count_words(column: Words) -> Indices:
 
 
 def most_frequent(words: list[str], counts: Indices, which: Any) -> list[str]:
-    """Return the two most frequent of some words."""
     some = sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
     return [bare(words[i]) for i in some[:2]]
 
@@ -177,7 +176,6 @@ def typed_number(word: str) -> float | None:
 
 
 def means_missing(word: str) -> bool:
-    """Return whether a word means a missing value in a column of numbers or dates."""
     return not word or (len(word) <= 16 and word.casefold() in AMONG_NUMBERS)
 
 
@@ -254,7 +252,6 @@ def array_of(values: list[Any], as_text: bool = False) -> Any:
 
 
 def _marked(value: Any) -> str | None:
-    """Return a value beside others of another type as a string."""
     if isinstance(value, Real | Decimal) and type(value) is not bool:
         number = _float(value)
         return None if number != number else TYPED + word_of(number)
@@ -294,7 +291,6 @@ def _float(value: Any) -> float:
 
 
 def _naive(value: date) -> datetime:
-    """Return a date with a time of day, in UTC if it has an offset."""
     if not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day)
     if value.tzinfo is None:
@@ -332,7 +328,6 @@ def as_strings(array: Any, *, marked: bool = False) -> Any:
 
 
 def are_strings(type: Any) -> bool:
-    """Return whether an Arrow type is that of strings, perhaps in a dictionary."""
     types = import_pyarrow().types
     if types.is_dictionary(type):
         type = type.value_type
