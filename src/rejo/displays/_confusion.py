@@ -133,6 +133,7 @@ class RejectConfusionDisplay(Display):
 
     @property
     def shares_(self) -> NDArray[np.float64]:
+        """Shares of each true class."""
         totals = self.matrix.sum(axis=1, keepdims=True)
         return self.matrix / np.where(totals > 0, totals, 1)
 

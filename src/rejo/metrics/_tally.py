@@ -22,18 +22,22 @@ class Tally(NamedTuple):
 
     @property
     def total(self) -> Floats:
+        """All cases."""
         return self.right + self.wrong + self.rejected
 
     @property
     def decided(self) -> Floats:
+        """Cases that were not rejected."""
         return self.right + self.wrong
 
     @property
     def rejection_rate(self) -> Floats:
+        """``R``: rejected / all."""
         return self.rejected / self.total
 
     @property
     def error_rate(self) -> Floats:
+        """``E``: decided wrongly / all."""
         return self.wrong / self.total
 
     @property
@@ -43,9 +47,11 @@ class Tally(NamedTuple):
 
     @property
     def accepted_accuracy(self) -> Floats:
+        """Decided rightly / decided; NaN where nothing was decided."""
         return share(self.right, self.decided)
 
     def risk(self, reject_cost: Any) -> Floats:
+        """``reject_cost * R + E``."""
         return np.asarray(reject_cost * self.rejection_rate + self.error_rate)
 
 
