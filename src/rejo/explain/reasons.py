@@ -27,6 +27,7 @@ from rejo.typical import Typical
 __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
 
 
+STRONGEST = 3  # pulls of a case that count for the share of a feature
 MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
 
 
@@ -63,7 +64,7 @@ class DoubtfulFeature(NamedTuple):
     feature : str
         Its name.
     share : float
-        Share of the reviewed cases that have it among their strongest pulls.
+        Share of the reviewed cases that have it among their three strongest pulls.
     pull : float
         Its share of all pulls; 1 in total.
     where : str
@@ -196,7 +197,6 @@ def doubtful_features(
     *,
     reviewed: Any = None,
     background: Any = None,
-    top: int = 3,
     most: int = 300,
     group: Any = None,
 ) -> list[DoubtfulFeature]:
@@ -210,8 +210,6 @@ def doubtful_features(
         Cases that were reviewed.  ``None``: those that the model would send to review in doubt.
     background : as X, default=None
         As in :func:`rejo.why`.
-    top : int, default=3
-        How many of the strongest pulls of a case count for ``share``.
     most : int, default=300
         Number of reviewed cases to explain at most; a random sample, always the same.
     group : array-like of shape (n_samples,), default=None
@@ -248,7 +246,7 @@ def doubtful_features(
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
     found, seen = _pulls_of(model, X, judgement, rows, background)
-    shares, pull = top_shares(found.values, top)
+    shares, pull = top_shares(found.values, STRONGEST)
     if seen is None or seen.source is None:  # the features are not columns of the table
         seen = as_numbers(insides(model), X)
     usual = float(reviewed.mean())

@@ -388,9 +388,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 # ---- what may be known ------------------------------------------------------------------------
 
 
-def real(low: float = -LARGEST, high: float = LARGEST) -> Must:
+def real(low: float = -LARGEST) -> Must:
     """Return what a number of Python must be that is not an integer."""
-    return Must("a float", lambda value, _: type(value) is float and low <= value <= high)
+    return Must("a float", lambda value, _: type(value) is float and low <= value <= LARGEST)
 
 
 CELLS = each(count(0, 1 << 53))
