@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher
+from importlib import import_module
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -112,6 +113,15 @@ def choice(name: str, value: Any, options: Iterable[Any]) -> Any:
     if value not in listed:
         raise ValueError(f"{name} must be {' or '.join(map(repr, listed))}, got {value!r}")
     return value
+
+
+def optional(module: str, who: str, package: str, extra: str) -> Any:
+    """Import a module of an optional package; the error names the extra that brings it."""
+    try:
+        import_module(module.partition(".")[0])
+        return import_module(module)
+    except ImportError:
+        raise ImportError(f'{who} needs {package}: pip install "rejo[{extra}]"') from None
 
 
 def close_words(word: str, known: Iterable[str], n: int = 3) -> list[str]:

@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, optional
 from rejo._io import one_line, without_password
 from rejo.cluster._watch import bounded, hushed
 
@@ -61,10 +60,7 @@ def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> I
     ClusterError
         If nothing answers, there are no workers, or workers have other versions.
     """
-    try:
-        distributed = import_module("distributed")
-    except ImportError:
-        raise ImportError('a cluster needs dask.distributed: pip install "rejo[dask]"') from None
+    distributed = optional("distributed", "a cluster", "dask.distributed", "dask")
     with hushed():
         given = isinstance(client, distributed.Client)
         opened = client if given else _open(distributed, client, security, timeout)

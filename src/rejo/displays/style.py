@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from rejo._errors import optional
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -18,13 +20,6 @@ LINE_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1,
 MARKERS = "os^Dv<>pP*"
 REJECT_FACE, REJECT_HATCH = "0.88", "0.6"
 LONGEST_LINE = 30  # characters of a name in a legend
-
-
-def require_matplotlib(name: str) -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f'{name} needs matplotlib: pip install "rejo[plot]"') from error
 
 
 class Display:
@@ -42,10 +37,9 @@ class Display:
         raise NotImplementedError
 
     def _set_axes(self, ax: "Axes | None", figsize: tuple[float, float] = (6.8, 4.2)) -> "Axes":
-        require_matplotlib(type(self).__name__)
         if ax is None:
-            import matplotlib.pyplot as plt
-
+            name = type(self).__name__
+            plt = optional("matplotlib.pyplot", name, "matplotlib", "plot")
             ax = plt.subplots(figsize=figsize, layout="constrained")[1]
         elif not hasattr(ax, "transData"):
             raise TypeError(

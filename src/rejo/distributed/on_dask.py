@@ -4,8 +4,8 @@ If a worker is lost while trees grow, the others are restarted, and the leg is r
 """
 
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -34,7 +34,10 @@ class OnDask(Here):
         shares = legs.rank_shares(pieces, len(workers(self.client)))
         who = "1 worker reads" if len(shares) == 1 else f"{len(shares)} workers read"
         tell(f"{who} {n_rows(pieces):,} rows, about four times.")
-        with _patience():
+        from dask import config
+
+        # A LocalCluster gives up workers that restart after 15 seconds.
+        with config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}):
             ranks = _Ranks(self.client, shares, tell)
             return legs.grow_in_legs(Leg(uuid4().hex, plan, layout), ranks, tell)
 
@@ -74,15 +77,6 @@ def _run_leg(rank: int, task: tuple[Leg, Sequence[Any]]) -> Left:
     from distributed import get_worker
 
     return legs.run_rank(rank, *task, int(get_worker().state.nthreads))
-
-
-@contextmanager
-def _patience() -> Iterator[None]:
-    """Let a LocalCluster wait for workers that restart; it gives them up after 15 seconds."""
-    from dask import config
-
-    with config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}):
-        yield
 
 
 def host_of(client: Any) -> str:

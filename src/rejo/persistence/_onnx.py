@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import rejo
+from rejo._errors import optional
 from rejo._io import WholeFile
 from rejo._state import STORABLE
 from rejo.decisions import TIE
@@ -101,11 +102,7 @@ class _Graph:
     """Nodes and constants so far; every method returns the name of what it adds."""
 
     def __init__(self) -> None:
-        try:
-            import onnx
-        except ImportError:
-            raise ImportError('to_onnx needs onnx: pip install "rejo[onnx]"') from None
-        self.onnx = onnx
+        self.onnx = optional("onnx", "to_onnx", "onnx", "onnx")
         self.nodes: list[Any] = []
         self.unknown: list[str] = []  # whether (n,) a case cannot be decided
         self.constants: list[Any] = []

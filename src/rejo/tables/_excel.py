@@ -19,7 +19,7 @@ from threading import Timer
 from time import monotonic
 from typing import Any, BinaryIO
 
-from rejo._errors import Setting, Text
+from rejo._errors import Setting, Text, optional
 from rejo.tables import _excel_process
 from rejo.tables.errors import (
     PIECE,
@@ -123,10 +123,7 @@ def _name(value: Any) -> str:
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
     path = Path(path)
     refuse_folder(path, str(path))
-    try:
-        import python_calamine  # noqa: F401
-    except ImportError:
-        raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
+    optional("python_calamine", "a workbook", "python-calamine", "tables")
     size = _check(path)
     with closing(_read(path, how.sheet or "", size)) as lines:
         yield ExcelSource(path, size, lines, how)

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from rejo._errors import Setting, Text
+from rejo._errors import Setting, Text, optional
 from rejo._io import split_url
 from rejo.tables.errors import (
     ROW,
@@ -112,10 +112,7 @@ class Database:
                 return connection
 
             return sa.create_engine("sqlite://", creator=open_file, poolclass=sa.pool.NullPool)
-        try:
-            import psycopg  # noqa: F401
-        except ImportError:
-            raise ImportError('PostgreSQL needs psycopg: pip install "rejo[tables]"') from None
+        optional("psycopg", "PostgreSQL", "psycopg", "tables")
         url = self._url.set(drivername="postgresql+psycopg")
         if "connect_timeout" not in url.query:
             url = url.update_query_dict({"connect_timeout": PATIENCE})

@@ -18,6 +18,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, BinaryIO, Self, cast
 
+from rejo._errors import optional
 from rejo._io import WholeFile
 from rejo.tables.errors import TableError, import_pyarrow, import_sqlalchemy, listed
 from rejo.tables.sources import output_format
@@ -275,10 +276,7 @@ def _line(row: dict[str, Any]) -> str:
 class ExcelSink(Sink):
     def __init__(self, file: BinaryIO, name: str, overwrite: bool) -> None:
         super().__init__(file, name, overwrite)
-        try:
-            import xlsxwriter  # type: ignore[import-untyped]
-        except ImportError:
-            raise ImportError('a workbook needs XlsxWriter: pip install "rejo[tables]"') from None
+        xlsxwriter = optional("xlsxwriter", "a workbook", "XlsxWriter", "tables")
         self._book = xlsxwriter.Workbook(file, {"constant_memory": True})
         self._book.set_properties({"created": datetime(1980, 1, 1)})  # same rows, same bytes
         self._sheet = self._book.add_worksheet()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from rejo._errors import LONGEST_VALUE, RejoError, Text, close_words, shown
+from rejo._errors import LONGEST_VALUE, RejoError, Text, close_words, optional, shown
 from rejo._io import printable
 
 MOST_NAMES = 30
@@ -133,21 +133,15 @@ def long_field(where: str) -> TableError:
 
 
 def import_pandas(who: str = "reading a table") -> Any:
-    return _import(who, "pandas")
+    return optional("pandas", who, "pandas", "tables")
 
 
 def import_pyarrow(who: str = "reading a table") -> Any:
-    return _import(who, "pyarrow", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet")
+    """Return the pyarrow module, with its parts for CSV and Parquet files."""
+    for part in ("compute", "csv", "parquet"):
+        optional(f"pyarrow.{part}", who, "pyarrow", "tables")
+    return optional("pyarrow", who, "pyarrow", "tables")
 
 
 def import_sqlalchemy() -> Any:
-    return _import("a database", "SQLAlchemy")
-
-
-def _import(who: str, package: str, *parts: str) -> Any:
-    try:
-        for part in parts:
-            __import__(part)
-        return __import__(package.lower())
-    except ImportError:
-        raise ImportError(f'{who} needs {package}: pip install "rejo[tables]"') from None
+    return optional("sqlalchemy", "a database", "SQLAlchemy", "tables")
