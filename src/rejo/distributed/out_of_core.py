@@ -18,14 +18,7 @@ from rejo._errors import RejoError
 from rejo._io import without_password
 from rejo._typing import Floats, Indices
 from rejo.estimators import Block, class_factors, encode_classes, in_single_precision
-from rejo.tables import (
-    RowGroup,
-    import_pandas,
-    import_pyarrow,
-    read_chunks,
-    read_piece,
-    row_hashes,
-)
+from rejo.tables import RowGroup, import_pandas, import_pyarrow, read_chunks, read_piece, row_hashes
 
 Edges = list[NDArray[np.float32]]  # (p,) rising, of each column
 

@@ -13,13 +13,7 @@ import numpy as np
 from rejo import __version__
 from rejo._io import without_password
 from rejo.distributed._output_folder import OutputFolder
-from rejo.distributed._part_tasks import (
-    Job,
-    OutputPart,
-    decide_part,
-    parts_of,
-    rank_part,
-)
+from rejo.distributed._part_tasks import Job, OutputPart, decide_part, parts_of, rank_part
 from rejo.distributed._sent_model import packed_model
 from rejo.distributed.here import in_order, place_of
 from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of

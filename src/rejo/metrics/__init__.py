@@ -9,12 +9,7 @@ a curve of one against the other.
 # ruff: noqa: F401 (names for other rooms)
 
 from rejo.metrics._confusion import crossing_rate, ordinal_risk, reject_confusion_matrix
-from rejo.metrics._curves import (
-    AccuracyRejectCurve,
-    accuracy_reject_curve,
-    augrc,
-    aurc,
-)
+from rejo.metrics._curves import AccuracyRejectCurve, accuracy_reject_curve, augrc, aurc
 from rejo.metrics._disparity import AccuracyGap, DisparityCurve, accuracy_gap, disparity_curve
 from rejo.metrics._labels import check_mask, outcomes
 from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table

@@ -21,13 +21,7 @@ from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._sklearn import STATELESS
 from rejo.persistence._sklearn_steps import complete
-from rejo.persistence._trusted import (
-    KNOWN,
-    SETTINGS,
-    kept_names,
-    parameters_of,
-    type_name_of,
-)
+from rejo.persistence._trusted import KNOWN, SETTINGS, kept_names, parameters_of, type_name_of
 
 PLAIN = (str, bytes, int, float)
 # What a file says about these is ignored: a model starts no processes and prints nothing.

@@ -12,13 +12,7 @@ from rejo._typing import Indices
 from rejo.tables.columns import AS_PYTHON, NOWHERE, read_column
 from rejo.tables.dates import order_of, read_date
 from rejo.tables.doubts import check_table
-from rejo.tables.errors import (
-    PIECE,
-    as_list,
-    check_unpacked,
-    import_pandas,
-    import_pyarrow,
-)
+from rejo.tables.errors import PIECE, as_list, check_unpacked, import_pandas, import_pyarrow
 from rejo.tables.numbers import (
     OTHER,
     NumberCounts,

@@ -30,15 +30,7 @@ from rejo.tables.errors import (
     shown,
     too_large,
 )
-from rejo.tables.sources import (
-    LOOK,
-    How,
-    Piece,
-    Source,
-    header_names,
-    header_row,
-    name_of,
-)
+from rejo.tables.sources import LOOK, How, Piece, Source, header_names, header_row, name_of
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
 UNKNOWN = 1 << 60  # bytes of a pipe, of which little is in memory at a time
