@@ -1,9 +1,9 @@
 """Errors that both programs and people can read, checks of single values, words that are meant."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher
-from importlib import import_module
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -118,10 +118,10 @@ def choice(name: str, value: Any, options: Iterable[Any]) -> Any:
 def optional(module: str, who: str, package: str, extra: str) -> Any:
     """Import a module of an optional package; the error names the extra that brings it."""
     try:
-        import_module(module.partition(".")[0])
-        return import_module(module)
+        __import__(module)
     except ImportError:
         raise ImportError(f'{who} needs {package}: pip install "rejo[{extra}]"') from None
+    return sys.modules[module]
 
 
 def close_words(word: str, known: Iterable[str], n: int = 3) -> list[str]:

@@ -138,9 +138,11 @@ def import_pandas(who: str = "reading a table") -> Any:
 
 def import_pyarrow(who: str = "reading a table") -> Any:
     """Return the pyarrow module, with its parts for CSV and Parquet files."""
+    pa = optional("pyarrow", who, "pyarrow", "tables")
     for part in ("compute", "csv", "parquet"):
-        optional(f"pyarrow.{part}", who, "pyarrow", "tables")
-    return optional("pyarrow", who, "pyarrow", "tables")
+        if not hasattr(pa, part):
+            optional(f"pyarrow.{part}", who, "pyarrow", "tables")
+    return pa
 
 
 def import_sqlalchemy() -> Any:
