@@ -16,6 +16,8 @@ MEASURES = [
     metrics.error_rate,
     metrics.accepted_accuracy,
     lambda *args, **kwargs: metrics.empirical_risk(*args, reject_cost=0.2, **kwargs),
+    lambda *args, **kwargs: metrics.classification_quality(*args, y_forced=args[0], **kwargs),
+    lambda *args, **kwargs: metrics.rejection_quality(*args, y_forced=args[0], **kwargs),
 ]
 
 points = st.lists(
@@ -55,6 +57,38 @@ def test_measures_agree_with_counting(rows, cost):
         assert accuracy == pytest.approx(right / (right + wrong))
     else:
         assert math.isnan(accuracy)
+
+
+@given(
+    rows=points.filter(lambda rows: any(row[2] for row in rows)),
+    data=st.data(),
+)
+def test_qualities_agree_with_counting(rows, data):
+    forced = [data.draw(st.integers(0, 2)) if pred == -1 else pred for _, pred, _ in rows]
+    kinds = {(right, rejected): 0 for right in (True, False) for rejected in (True, False)}
+    for (true, pred, weight), decision in zip(rows, forced, strict=True):
+        kinds[true == decision, pred == -1] += weight
+    ca, ea, cr, er = kinds[True, False], kinds[False, False], kinds[True, True], kinds[False, True]
+    y_true, y_pred, weight = map(np.array, zip(*rows, strict=True))
+    given_ = {"y_forced": forced, "reject_label": -1, "sample_weight": weight}
+
+    quality = metrics.classification_quality(y_true, y_pred, **given_)
+    assert quality == pytest.approx((ca + er) / (ca + ea + cr + er))
+    quality = metrics.rejection_quality(y_true, y_pred, **given_)
+    if not cr + er or not ca + cr or not ea + er:
+        assert math.isnan(quality)
+    elif not cr:
+        assert quality == math.inf
+    else:
+        assert quality == pytest.approx((er / cr) / ((er + ea) / (cr + ca)))
+
+
+@pytest.mark.parametrize("quality", [metrics.classification_quality, metrics.rejection_quality])
+def test_wrong_forced_decisions_are_named(quality):
+    y_true, y_pred = [0, 1], [0, -1]
+    for y_forced, error in (([0], ValueError), (y_pred, ValueError), (["0", "1"], TypeError)):
+        with pytest.raises(error, match="y_forced"):
+            quality(y_true, y_pred, y_forced=y_forced)
 
 
 def test_all_rejected_by_a_text_while_the_classes_are_numbers():

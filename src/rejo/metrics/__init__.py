@@ -15,9 +15,11 @@ from rejo.metrics._labels import check_mask, outcomes
 from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table
 from rejo.metrics._rates import (
     accepted_accuracy,
+    classification_quality,
     empirical_risk,
     error_rate,
     expected_cost,
+    rejection_quality,
     rejection_rate,
 )
 from rejo.metrics._tally import Tally, tally
@@ -54,6 +56,7 @@ __all__ = [
     "binomial_upper_bound",
     "bootstrap_interval",
     "cases_needed",
+    "classification_quality",
     "crossing_rate",
     "disparity_curve",
     "empirical_risk",
@@ -64,6 +67,7 @@ __all__ = [
     "ordinal_risk",
     "rate_intervals",
     "reject_confusion_matrix",
+    "rejection_quality",
     "rejection_rate",
     "reliability_table",
     "tally",

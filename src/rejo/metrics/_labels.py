@@ -15,6 +15,8 @@ y_true : array-like of shape (n_samples,)
     True classes.
 y_pred : array-like of shape (n_samples,)
     Decisions: classes, and ``reject_label`` where a point is rejected.
+y_forced : array-like of shape (n_samples,)
+    Decisions without rejection, from ``predict_forced``; only those of rejected points are used.
 reject_label : int, float or str, default=None
     The label of a rejection. By default the one label in ``y_pred`` that is not a class.
 classes : array-like of shape (n_classes,), default=None

@@ -1,4 +1,4 @@
-"""Rates, and the costs that combine them."""
+"""Rates, the costs that combine them, and the qualities of Condessa and colleagues."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._errors import number
-from rejo.metrics._labels import Weights, described, outcomes, shares
+from rejo.metrics._labels import Weights, agree, described, labels, outcomes, shares
 from rejo.metrics._tally import Tally, tally
 from rejo.prices import case_costs
 
@@ -183,6 +183,80 @@ def accepted_accuracy(
     return float(counts.accepted_accuracy)
 
 
+@described
+def classification_quality(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    y_forced: ArrayLike,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    sample_weight: Weights = None,
+) -> float:
+    """Fraction of the points that are rightly accepted or rightly rejected.
+
+    A rejection is right if the decision would have been wrong :footcite:p:`condessa2017`. Without
+    rejections this is the accuracy.
+
+    Parameters
+    ----------
+    %y_true, y_pred, y_forced, reject_label, classes, sample_weight
+
+    Returns
+    -------
+    float
+        Between 0 and 1; higher is better.
+
+    Examples
+    --------
+    >>> from rejo.metrics import classification_quality
+    >>> y_true, y_pred, y_forced = [0, 0, 0, 1, 1], [0, 0, -1, -1, 0], [0, 0, 0, 0, 0]
+    >>> classification_quality(y_true, y_pred, y_forced=y_forced)
+    0.6
+    """
+    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, classes, sample_weight)
+    return (ca + er) / (ca + ea + cr + er)
+
+
+@described
+def rejection_quality(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    y_forced: ArrayLike,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    sample_weight: Weights = None,
+) -> float:
+    """How much more frequent errors are among the rejected points than among all points.
+
+    The ratio of wrong to right among the rejected points, had they been decided, divided by the
+    same ratio among all points :footcite:p:`condessa2017`. Rejecting at random gives 1.
+
+    Parameters
+    ----------
+    %y_true, y_pred, y_forced, reject_label, classes, sample_weight
+
+    Returns
+    -------
+    float
+        Non-negative. ``inf`` if only errors are rejected; ``nan`` if nothing is rejected, or if,
+        without rejection, all decisions would be right or all would be wrong.
+
+    Examples
+    --------
+    >>> from rejo.metrics import rejection_quality
+    >>> y_true, y_pred, y_forced = [0, 0, 0, 1, 1], [0, 0, -1, -1, 0], [0, 0, 0, 0, 0]
+    >>> rejection_quality(y_true, y_pred, y_forced=y_forced)
+    1.5
+    """
+    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, classes, sample_weight)
+    above, below = er * (cr + ca), cr * (er + ea)
+    if below > 0:
+        return above / below
+    return float("inf") if above > 0 else float("nan")
+
+
 def count_labels(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -194,3 +268,31 @@ def count_labels(
     weight = shares(sample_weight, len(found.true))
     index = np.where(found.rejected, -1, found.right.astype(np.intp))  # 1: right, 0: wrong
     return tally(index, np.ones(len(index), dtype=np.intp), weight)
+
+
+def _qualities(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    y_forced: ArrayLike,
+    reject_label: Any,
+    classes: ArrayLike | None,
+    sample_weight: Weights,
+) -> list[float]:
+    """Count right accepted, wrong accepted, right rejected and wrong rejected points."""
+    found = outcomes(y_true, y_pred, reject_label, classes)
+    weight = shares(sample_weight, len(found.true))
+    forced = labels("y_forced", y_forced)
+    if len(forced) != len(found.true):
+        raise ValueError(
+            f"y_true and y_forced must have the same length, got {len(found.true)} and "
+            f"{len(forced)}"
+        )
+    rejected = found.rejected
+    if found.reject_label in forced[rejected].tolist():
+        raise ValueError(
+            f"y_forced contains reject_label={found.reject_label!r}; pass decisions without "
+            "rejection, from predict_forced"
+        )
+    right = rejected & agree(found.true, "y_forced", forced, rejected)
+    parts = found.right, found.wrong, right, rejected & ~right
+    return [float(weight[part].sum()) for part in parts]
