@@ -201,6 +201,9 @@ def test_a_data_frame_names_the_axes():
     display = RejectRegionDisplay.from_estimator(classifier, frame, pd.Series(y, dtype="category"))
     assert display.ax_.get_xlabel() == "income"
     assert display.ax_.get_ylabel() == "debt"
+    display = RejectRegionDisplay.from_estimator(classifier, frame, xlabel="a", ylabel="")
+    assert display.ax_.get_xlabel() == "a"
+    assert display.ax_.get_ylabel() == ""
 
 
 def test_plot_again_in_given_axes():

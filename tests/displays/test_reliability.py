@@ -29,8 +29,10 @@ def test_the_table_is_drawn(legend_texts):
 def test_any_classifier_with_posteriors(draw, legend_texts):
     X, y = draw(200, random_state=0)
     ours = make_pipeline(StandardScaler(), RejoLinear(reject_cost=None)).fit(X, y)
-    first = ReliabilityDisplay.from_estimator(ours, X, y[:, None], n_bins=4)
-    expected = reliability_table(y, ours.predict_proba(X), classes=ours.classes_, n_bins=4)
+    first = ReliabilityDisplay.from_estimator(ours, X, y[:, None], bins="width", n_bins=4)
+    expected = reliability_table(
+        y, ours.predict_proba(X), classes=ours.classes_, bins="width", n_bins=4
+    )
     np.testing.assert_allclose(first.table.observed, expected.observed)
     assert first.ax_.get_xlabel() == "posterior of the likeliest class"
     plain = LogisticRegression().fit(X, y)

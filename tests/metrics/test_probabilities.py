@@ -58,10 +58,10 @@ def test_the_impossible_costs_much_but_not_everything():
     assert log_loss([0, 1], [[1.0, 0.0], [0.0, 1.0]]) == 0.0
 
 
-@given(cases(), st.integers(1, 5))
-def test_a_weight_of_two_is_the_point_twice(drawn, n_bins):
+@given(cases(), st.integers(1, 5), st.sampled_from(["quantile", "width"]))
+def test_a_weight_of_two_is_the_point_twice(drawn, n_bins, bins):
     y, p, weight = drawn
-    how = {"classes": np.arange(p.shape[1]), "n_bins": n_bins}
+    how = {"classes": np.arange(p.shape[1]), "n_bins": n_bins, "bins": bins}
     weighted = reliability_table(y, p, sample_weight=weight, **how)
     repeated = reliability_table(np.repeat(y, weight), np.repeat(p, weight, axis=0), **how)
     for name in ("n_points", "predicted", "observed", "error"):
@@ -69,10 +69,10 @@ def test_a_weight_of_two_is_the_point_twice(drawn, n_bins):
     assert (repeated.high - repeated.low <= weighted.high - weighted.low + 1e-12).all()
 
 
-@given(cases(), st.integers(1, 5))
-def test_every_point_is_in_one_bin(drawn, n_bins):
+@given(cases(), st.integers(1, 5), st.sampled_from(["quantile", "width"]))
+def test_every_point_is_in_one_bin(drawn, n_bins, bins):
     y, p, _ = drawn
-    table = reliability_table(y, p, classes=np.arange(p.shape[1]), n_bins=n_bins)
+    table = reliability_table(y, p, classes=np.arange(p.shape[1]), n_bins=n_bins, bins=bins)
     likeliest = p.argmax(axis=1)
     assert table.n_points.sum() == len(y)
     assert (table.n_points > 0).all()
@@ -84,10 +84,11 @@ def test_every_point_is_in_one_bin(drawn, n_bins):
     assert (table.observed <= table.high).all()
 
 
-def test_bins_agree_with_scikit_learn():
+@pytest.mark.parametrize(("bins", "strategy"), [("quantile", "quantile"), ("width", "uniform")])
+def test_bins_agree_with_scikit_learn(bins, strategy):
     y, p = draw(1000, K=2)
-    table = reliability_table(y, p, label=1)
-    observed, predicted = calibration_curve(y, p[:, 1], n_bins=10, strategy="quantile")
+    table = reliability_table(y, p, label=1, bins=bins)
+    observed, predicted = calibration_curve(y, p[:, 1], n_bins=10, strategy=strategy)
     assert_allclose(table.observed, observed, atol=0.02)  # a point at an edge may be in the next
     assert_allclose(table.predicted, predicted, atol=0.02)
     limits = [wilson_interval(round(k), int(n)) for k, n in zip(
@@ -137,6 +138,7 @@ def test_what_is_not_a_posterior_is_refused(y, p, options, message):
         ({"label": 7}, "label"),
         ({"n_bins": 0}, "n_bins"),
         ({"n_bins": 2.5}, "n_bins"),
+        ({"bins": "both"}, "bins"),
         ({"confidence": 1}, "confidence"),
     ],
 )

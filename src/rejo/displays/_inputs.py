@@ -52,7 +52,8 @@ ordinal : bool, default=False
 label : a class, default=None
     The class whose posterior is shown; ``None``: for each point, the likeliest class.
 n_bins : int, default=10
-    Number of bins, with about the same number of points.
+bins : {"quantile", "width"}, default="quantile"
+    Bins with the same number of points, or of the same width.
 group : array-like of shape (n_samples,)
     Group of each case, such as a region; it need not be a feature.
 show : {"accuracy", "gap"}, default="accuracy"

@@ -88,6 +88,8 @@ class RejectRegionDisplay(Display):
         eps: float = 0.05,
         points: bool = True,
         ax: "Axes | None" = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
     ) -> Self:
         """Evaluate a fitted classifier on a grid around the data, and plot.
 
@@ -107,6 +109,8 @@ class RejectRegionDisplay(Display):
         points : bool, default=True
             Whether to draw the data. Without them narrow regions are easier to see.
         ax : matplotlib Axes, default=None
+        xlabel, ylabel : str, default=None
+            Names of the features; by default the columns of a DataFrame, or "x1" and "x2".
         """
         integer("grid_resolution", grid_resolution, 2)
         number("eps", eps, 0)
@@ -137,8 +141,8 @@ class RejectRegionDisplay(Display):
             decisions=decisions,
             X=values if points else None,
             y=None if y is None else _check_classes(y, classes, len(values)),
-            xlabel=names[0],
-            ylabel=names[1],
+            xlabel=names[0] if xlabel is None else xlabel,
+            ylabel=names[1] if ylabel is None else ylabel,
         )
         return display.plot(ax=ax)
 

@@ -1,7 +1,7 @@
 """Posteriors against what happened."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -13,6 +13,8 @@ from rejo.metrics import ReliabilityTable, reliability_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Bins = Literal["quantile", "width"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -85,6 +87,7 @@ class ReliabilityDisplay(Display):
         classes: ArrayLike | None = None,
         label: Any = None,
         n_bins: int = 10,
+        bins: Bins = "quantile",
         sample_weight: ArrayLike | None = None,
         name: str = "classifier",
         ax: "Axes | None" = None,
@@ -98,10 +101,10 @@ class ReliabilityDisplay(Display):
             Posteriors; of two classes, those of the second are enough.
         classes : array-like of shape (n_classes,), default=None
             Classes of the columns of ``p``; by default the sorted labels in ``y_true``.
-        %label, n_bins, sample_weight, name, ax
+        %label, n_bins, bins, sample_weight, name, ax
         """
         table = reliability_table(
-            column(y_true), p, classes=classes, label=label, n_bins=n_bins,
+            column(y_true), p, classes=classes, label=label, n_bins=n_bins, bins=bins,
             sample_weight=sample_weight,
         )  # fmt: skip
         return cls(table=table, label=label, name=name).plot(ax=ax)

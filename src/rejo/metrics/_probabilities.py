@@ -1,12 +1,12 @@
 """How good are posteriors? Log loss, and what happened where they said 70 %."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._docs import shared_parameters
-from rejo._errors import integer
+from rejo._errors import choice, integer
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
 from rejo.metrics._labels import (
@@ -110,6 +110,7 @@ def reliability_table(
     classes: ArrayLike | None = None,
     label: Any = None,
     n_bins: int = 10,
+    bins: Literal["quantile", "width"] = "quantile",
     confidence: float = 0.95,
     sample_weight: Weights = None,
 ) -> ReliabilityTable:
@@ -124,8 +125,10 @@ def reliability_table(
     label : a class, default=None
         The class whose posterior is checked. ``None``: for each point, the likeliest class.
     n_bins : int, default=10
-        Number of bins, with about the same number of points. Equal posteriors are always in the
-        same bin.
+        Number of bins.
+    bins : {"quantile", "width"}, default="quantile"
+        Bins with the same number of points, or of the same width. Equal posteriors are always in
+        the same bin.
     confidence : float, default=0.95
         Approximate probability that an interval contains the true share.
     %sample_weight
@@ -146,12 +149,16 @@ def reliability_table(
     (array([10., 10.]), array([0.2, 0.8]), array([0.1, 1. ]))
     """
     k, p, order = _checked(y_true, p, classes)
+    choice("bins", bins, ("quantile", "width"))
     n_bins = integer("n_bins", n_bins, 1)
     weight = weights(sample_weight, len(k))
     score, happened = _events(k, p, order, label)
     keep = weight > 0
     score, happened, weight = score[keep], happened[keep], weight[keep]
-    place = _quantile_bins(score, weight, n_bins)
+    if bins == "width":
+        place = np.minimum((score * n_bins).astype(np.intp), n_bins - 1)
+    else:
+        place = _quantile_bins(score, weight, n_bins)
     _, place = np.unique(place, return_inverse=True)  # without the empty ones
     count: Floats = np.bincount(place, weight).astype(np.float64)
     predicted = np.bincount(place, weight * score) / count
