@@ -178,7 +178,7 @@ def measured(tried: Tried, parts: Parts, reject_cost: float) -> Row:
         "risk": float(found.risk(reject_cost)),
         "ordinal_risk": float(loss.mean()) if problem.ordered else None,
         "forced_E": float(wrong.mean()),
-        "auarc": 1 - metrics.aurc(*ranked),
+        "auarc": metrics.auarc(*ranked),
         "augrc": metrics.augrc(*ranked),
         "aurc": metrics.aurc(*ranked),
         **{name: error_within(wrong, tried.sureness, b) for name, b in BUDGETS.items()},

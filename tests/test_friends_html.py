@@ -60,6 +60,7 @@ def results(problem, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "a.rejo"
     rejo.save(model, path, notes=HOSTILE)
     return {
+        "RiskCoverageCurve": metrics.risk_coverage_curve(*ranked),
         "AccuracyRejectCurve": metrics.accuracy_reject_curve(*ranked),
         "DisparityCurve": metrics.disparity_curve(*ranked, np.where(X[:, 0] > 0, HOSTILE, "b")),
         "ReliabilityTable": metrics.reliability_table(y, model.predict_proba(X), label="fine"),
@@ -81,8 +82,9 @@ def results(problem, tmp_path_factory):
 
 
 KINDS = (
-    "AccuracyRejectCurve", "DisparityCurve", "ReliabilityTable", "RateIntervals", "RejectCurve",
-    "Expected", "Guarantee", "Comparison", "Curve", "Report", "ModelFile",
+    "RiskCoverageCurve", "AccuracyRejectCurve", "DisparityCurve", "ReliabilityTable",
+    "RateIntervals", "RejectCurve", "Expected", "Guarantee", "Comparison", "Curve", "Report",
+    "ModelFile",
 )  # fmt: skip
 
 

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from rejo import metrics
 
-AREAS = [metrics.aurc, metrics.augrc]
+AREAS = [
+    metrics.aurc,
+    metrics.augrc,
+    metrics.e_aurc,
+    metrics.auarc,
+    lambda *args, **kwargs: metrics.auarc(*args, accuracy="overall", **kwargs),
+]
 
 # Few distinct sureness values, so that ties are common.
 points = st.lists(
@@ -47,12 +53,19 @@ def test_curves_agree_with_brute_force(rows):
         "overall": [float(w / total) for w in wrong],
     }
     for kind in ("accepted", "overall"):
-        curve = metrics.accuracy_reject_curve(
+        curve = metrics.risk_coverage_curve(
+            y_true, y_pred, sureness, sample_weight=weight, risk=kind
+        )
+        assert curve.threshold.tolist() == list(thresholds)
+        np.testing.assert_allclose(curve.coverage, coverage, rtol=1e-12)
+        np.testing.assert_allclose(curve.risk, risk[kind], rtol=1e-12)
+
+        mirror = metrics.accuracy_reject_curve(
             y_true, y_pred, sureness, sample_weight=weight, accuracy=kind
         )
-        assert curve.threshold[::-1].tolist() == list(thresholds)
-        np.testing.assert_allclose(curve.rejection_rate[::-1], 1 - np.array(coverage), atol=1e-15)
-        np.testing.assert_allclose(curve.accuracy[::-1], 1 - np.array(risk[kind]), atol=1e-12)
+        np.testing.assert_allclose(mirror.rejection_rate[::-1], 1 - curve.coverage, atol=1e-15)
+        np.testing.assert_allclose(mirror.accuracy[::-1], 1 - curve.risk, atol=1e-15)
+        assert mirror.threshold.tolist() == list(thresholds)[::-1]
 
 
 @given(rows=points)
@@ -69,9 +82,16 @@ def test_areas_agree_with_brute_force(rows):
             halves += w * Fraction(int(wrong + above), 2)
     total = int(weight.sum())
     area, general = float(risks / total), float(halves / total**2)
+    r = sum(row[3] for row in rows if row[0] != row[1]) / total
+    best = r + (1 - r) * math.log(1 - r) if r < 1 else 1.0
+
     args, given_ = (y_true, y_pred, sureness), {"sample_weight": weight}
     assert metrics.aurc(*args, **given_) == pytest.approx(area, abs=1e-12)
     assert metrics.augrc(*args, **given_) == pytest.approx(general, abs=1e-12)
+    assert metrics.e_aurc(*args, **given_) == pytest.approx(area - best, abs=1e-12)
+    assert metrics.auarc(*args, **given_) == pytest.approx(1 - area, abs=1e-12)
+    overall = metrics.auarc(*args, accuracy="overall", **given_)
+    assert overall == pytest.approx(1 - general, abs=1e-12)
 
 
 @given(rows=points)
@@ -101,9 +121,19 @@ def test_points_are_masked_and_not_thresholds():
     assert curve.threshold.tolist() == [0.5, 0.6, 0.7, 0.8, 0.9, math.inf]
     np.testing.assert_allclose(curve.rejection_rate, [0, 0.2, 0.4, 0.6, 0.8, 1])
     np.testing.assert_allclose(curve.accuracy, [3 / 5, 3 / 4, 1, 1, 1, math.nan])
+    assert metrics.auarc(y_true, y_pred, sureness) == pytest.approx((3 / 5 + 3 / 4 + 3) / 5)
     assert metrics.aurc(y_true, y_pred, sureness) == pytest.approx((2 / 5 + 1 / 4) / 5)
     # E at the coverages 0, 0.2, ..., 1 is 0, 0, 0, 0, 0.2, 0.4.
     assert metrics.augrc(y_true, y_pred, sureness) == pytest.approx(0.2 * (0.1 + 0.3))
+
+
+@given(n_right=st.integers(0, 30), n_wrong=st.integers(0, 30))
+def test_the_best_ranking_has_almost_no_excess(n_right, n_wrong):
+    n = n_right + n_wrong
+    if n:
+        y_pred = np.repeat([1, 0], [n_right, n_wrong])
+        excess = metrics.e_aurc(np.ones(n), y_pred, -np.arange(n))
+        assert 0 <= excess <= n_wrong / n**2 + 1e-12
 
 
 @pytest.mark.parametrize(
@@ -117,7 +147,7 @@ def test_points_are_masked_and_not_thresholds():
     ],
 )
 def test_wrong_sureness_is_named(sureness, message):
-    for area in (*AREAS, metrics.accuracy_reject_curve):
+    for area in (*AREAS, metrics.risk_coverage_curve):
         with pytest.raises(ValueError, match=message):
             area([0, 1], [0, 1], sureness)
 
@@ -127,3 +157,7 @@ def test_wrong_weights_and_kinds_are_named():
         metrics.aurc([0, 1], [0, 1], [1, 2], sample_weight=[0, 0])
     with pytest.raises(ValueError, match="accuracy"):
         metrics.accuracy_reject_curve([0, 1], [0, 1], [1, 2], accuracy="all")
+    with pytest.raises(ValueError, match="accuracy"):
+        metrics.auarc([0, 1], [0, 1], [1, 2], accuracy=None)
+    with pytest.raises(ValueError, match="risk"):
+        metrics.risk_coverage_curve([0, 1], [0, 1], [1, 2], risk="selective")

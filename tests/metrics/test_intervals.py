@@ -168,8 +168,8 @@ def test_a_curve_on_a_grid_has_a_band():
     grid = np.linspace(0, 1, 5)
 
     def errors(*points):
-        curve = metrics.accuracy_reject_curve(*points, accuracy="overall")
-        return np.interp(grid, 1 - curve.rejection_rate[::-1], 1 - curve.accuracy[::-1])
+        curve = metrics.risk_coverage_curve(*points, risk="overall")
+        return np.interp(grid, curve.coverage, curve.risk)
 
     band = metrics.bootstrap_interval(
         errors, y_true, y_pred, confidence, n_resamples=100, random_state=0
@@ -181,9 +181,8 @@ def test_a_curve_on_a_grid_has_a_band():
 
     with pytest.raises(ValueError, match="measure"):
         metrics.bootstrap_interval(
-            lambda *points: metrics.accuracy_reject_curve(*points).accuracy,
-            y_true, y_pred, confidence,
-        )  # fmt: skip
+            lambda *points: metrics.risk_coverage_curve(*points).risk, y_true, y_pred, confidence
+        )
 
 
 def test_a_measure_without_a_value_has_no_limits():

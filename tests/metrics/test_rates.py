@@ -15,6 +15,7 @@ MEASURES = [
     metrics.rejection_rate,
     metrics.error_rate,
     metrics.accepted_accuracy,
+    metrics.overall_accuracy,
     lambda *args, **kwargs: metrics.empirical_risk(*args, reject_cost=0.2, **kwargs),
     lambda *args, **kwargs: metrics.classification_quality(*args, y_forced=args[0], **kwargs),
     lambda *args, **kwargs: metrics.rejection_quality(*args, y_forced=args[0], **kwargs),
@@ -52,6 +53,8 @@ def test_measures_agree_with_counting(rows, cost):
     assert metrics.empirical_risk(y_true, y_pred, reject_cost=cost, **given_) == pytest.approx(
         (cost * rejected + wrong) / total
     )
+    overall = metrics.overall_accuracy(y_true, y_pred, **given_)
+    assert overall == pytest.approx((right + rejected) / total)
     accuracy = metrics.accepted_accuracy(y_true, y_pred, **given_)
     if right + wrong:
         assert accuracy == pytest.approx(right / (right + wrong))

@@ -9,7 +9,16 @@ a curve of one against the other.
 # ruff: noqa: F401 (names for other rooms)
 
 from rejo.metrics._confusion import crossing_rate, ordinal_risk, reject_confusion_matrix
-from rejo.metrics._curves import AccuracyRejectCurve, accuracy_reject_curve, augrc, aurc
+from rejo.metrics._curves import (
+    AccuracyRejectCurve,
+    RiskCoverageCurve,
+    accuracy_reject_curve,
+    auarc,
+    augrc,
+    aurc,
+    e_aurc,
+    risk_coverage_curve,
+)
 from rejo.metrics._disparity import AccuracyGap, DisparityCurve, accuracy_gap, disparity_curve
 from rejo.metrics._labels import check_mask, outcomes
 from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table
@@ -19,6 +28,7 @@ from rejo.metrics._rates import (
     empirical_risk,
     error_rate,
     expected_cost,
+    overall_accuracy,
     rejection_quality,
     rejection_rate,
 )
@@ -47,10 +57,12 @@ __all__ = [
     "Interval",
     "RateIntervals",
     "ReliabilityTable",
+    "RiskCoverageCurve",
     "Tally",
     "accepted_accuracy",
     "accuracy_gap",
     "accuracy_reject_curve",
+    "auarc",
     "augrc",
     "aurc",
     "binomial_upper_bound",
@@ -59,17 +71,20 @@ __all__ = [
     "classification_quality",
     "crossing_rate",
     "disparity_curve",
+    "e_aurc",
     "empirical_risk",
     "error_rate",
     "expected_cost",
     "log_loss",
     "mean_upper_bound",
     "ordinal_risk",
+    "overall_accuracy",
     "rate_intervals",
     "reject_confusion_matrix",
     "rejection_quality",
     "rejection_rate",
     "reliability_table",
+    "risk_coverage_curve",
     "tally",
     "wilson_interval",
 ]

@@ -62,12 +62,15 @@ class DisparityCurve(NamedTuple):
     ----------
     groups, n_cases : ndarray of shape (n_groups,)
         The groups, and their numbers of cases.
-    share, threshold, overall : ndarray of shape (n_shares,)
-        Share of all cases that go to review, those with a sureness below the threshold; and
-        accuracy of all decided cases.
-    reviewed, n_decided, accuracy, low, high : ndarray of shape (n_shares, n_groups)
-        Share of the group that goes to review, number of its cases that are decided, and their
-        accuracy, with Wilson's interval; NaN, 0 and 1 if none is decided.
+    share, threshold : ndarray of shape (n_shares,)
+        Share of all cases that go to review: those with a sureness below the threshold.
+    overall : ndarray of shape (n_shares,)
+        Accuracy of all decided cases.
+    reviewed, n_decided : ndarray of shape (n_shares, n_groups)
+        Share of the group that goes to review, and number of its cases that are decided.
+    accuracy, low, high : ndarray of shape (n_shares, n_groups)
+        Accuracy of the decided cases of the group, with Wilson's interval; NaN, 0 and 1 if none is
+        decided.
     best, worst : ndarray of int of shape (n_shares,)
         Index of the group with the highest and with the lowest accuracy, among those with at least
         ``min_cases`` decided cases; -1 if there are not two of them.

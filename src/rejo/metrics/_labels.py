@@ -47,6 +47,7 @@ class Outcomes(NamedTuple):
 
     @property
     def wrong(self) -> Mask:
+        """Decided, and wrongly."""
         return ~self.rejected & ~self.right
 
     def coded(self, classes: ArrayLike | None) -> tuple[list[Any], Indices, Indices]:
@@ -64,6 +65,7 @@ class Outcomes(NamedTuple):
 def outcomes(
     y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any = None, classes: ArrayLike | None = None
 ) -> Outcomes:
+    """Validate the labels; find rejections and right decisions."""
     true, pred = _pair(y_true, y_pred)
     known = distinct(true) if classes is None else class_list(classes)
     if reject_label is None:
@@ -81,6 +83,7 @@ def outcomes(
 
 
 def forced_outcomes(y_true: ArrayLike, y_pred: ArrayLike) -> Outcomes:
+    """Validate the labels of decisions without rejection; find the right ones."""
     true, pred = _pair(y_true, y_pred)
     every = np.ones(len(true), dtype=bool)
     return Outcomes(true, pred, ~every, agree(true, "y_pred", pred, every))
@@ -130,6 +133,7 @@ def distinct(values: NDArray[Any]) -> list[Any]:
 
 
 def class_list(classes: ArrayLike) -> list[Any]:
+    """Return at least two distinct classes."""
     found: list[Any] = labels("classes", classes).tolist()
     if len(found) < 2 or len(set(found)) < len(found):
         raise ValueError(f"classes must contain at least two distinct labels, got {found}")
@@ -169,6 +173,7 @@ def labels(name: str, values: Any) -> NDArray[Any]:
 
 
 def positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
+    """Return the places (n_samples,) of labels in a list of classes."""
     place = {label: k for k, label in enumerate(classes)}
     try:
         return np.array([place[label] for label in values.tolist()], dtype=np.intp)
@@ -207,6 +212,7 @@ def floats(name: str, values: Any) -> Floats:
 
 
 def check_mask(name: str, mask: ArrayLike, n_samples: int) -> Mask:
+    """Return True or False for each point."""
     found = np.asarray(mask)
     if found.shape != (n_samples,) or found.dtype != bool:
         raise ValueError(
@@ -217,6 +223,7 @@ def check_mask(name: str, mask: ArrayLike, n_samples: int) -> Mask:
 
 
 def check_sureness(sureness: ArrayLike, n_samples: int) -> Floats:
+    """Return a finite number for each point."""
     score = floats("sureness", sureness)
     if score.shape != (n_samples,):
         raise ValueError(

@@ -184,6 +184,36 @@ def accepted_accuracy(
 
 
 @described
+def overall_accuracy(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    sample_weight: Weights = None,
+) -> float:
+    """Accuracy together with a reviewer who is always right, ``1 - E``: rejections are right.
+
+    Parameters
+    ----------
+    %y_true, y_pred, reject_label, classes, sample_weight
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from rejo.metrics import overall_accuracy
+    >>> overall_accuracy([0, 0, 1, 1], [0, -1, 0, 1])
+    0.75
+    """
+    counts = count_labels(y_true, y_pred, reject_label, classes, sample_weight)
+    return float((counts.right + counts.rejected) / counts.total)
+
+
+@described
 def classification_quality(
     y_true: ArrayLike,
     y_pred: ArrayLike,

@@ -102,5 +102,6 @@ def tally(
 
 
 def share(part: Floats, whole: Floats) -> Floats:
+    """Return ``part / whole``; NaN where the whole is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.asarray(part) / np.asarray(whole))

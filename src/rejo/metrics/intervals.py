@@ -26,6 +26,7 @@ class Interval(NamedTuple, Generic[T]):
     high: T
 
     def _check_state(self) -> None:
+        """Three numbers."""
         check_fields(self, estimate=figure(), low=figure(), high=figure())
 
 
@@ -41,6 +42,7 @@ class RateIntervals(NamedTuple):
 
 
 def intervals_html(title: str, rates: Mapping[str, Interval[float]]) -> str:
+    """Return a table of intervals of shares for a notebook."""
     parts = {name: [getattr(rate, name) for rate in rates.values()] for name in Interval._fields}
     return table_html(title, {"rate": list(rates), **parts}, shares=parts.keys())
 
@@ -150,7 +152,8 @@ def bootstrap_interval(
 ) -> Interval[T]:
     """Bootstrap interval of any measure, by resampling the points within each true class.
 
-    For rates, :func:`rate_intervals` is better: it also works for errors that never occurred.
+    Every class keeps its number of points. For rates, :func:`rate_intervals` is better: it also
+    works for errors that never occurred.
 
     Parameters
     ----------
@@ -159,7 +162,7 @@ def bootstrap_interval(
         number, or an array of fixed shape, such as the values of a curve on a grid.
     %y_true
     *arrays : array-like of shape (n_samples, ...)
-        Other arguments of the measure, with a row for each point.
+        Other arguments of the measure, with a row for each point: decisions, scores, weights.
     n_resamples : int, default=1000
         Number of resamples.
     confidence : float, default=0.95
@@ -231,6 +234,7 @@ def _column(values: Any) -> NDArray[Any]:
 
 
 def check_counts(name: str, part: Any, n: Any) -> tuple[int, int]:
+    """Validate a number of cases out of n."""
     part, n = integer(name, part, 0), integer("n_samples", n, 0)
     if part > n:
         raise ValueError(f"{name} must be between 0 and n_samples={n}, got {part}")
@@ -238,6 +242,7 @@ def check_counts(name: str, part: Any, n: Any) -> tuple[int, int]:
 
 
 def check_level(confidence: Any) -> float:
+    """Validate a confidence strictly between 0 and 1."""
     level = number("confidence", confidence, 0, 1)
     if level in (0, 1):
         raise ValueError(f"confidence must be strictly between 0 and 1, got {confidence!r}")
