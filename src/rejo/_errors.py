@@ -1,6 +1,7 @@
 """Errors that both programs and people can read, checks of single values, words that are meant."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher
 from math import inf, isfinite
@@ -112,6 +113,15 @@ def choice(name: str, value: Any, options: Iterable[Any]) -> Any:
     if value not in listed:
         raise ValueError(f"{name} must be {' or '.join(map(repr, listed))}, got {value!r}")
     return value
+
+
+def optional(module: str, who: str, package: str, extra: str) -> Any:
+    """Import a module of an optional package; the error names the extra that brings it."""
+    try:
+        __import__(module)
+    except ImportError:
+        raise ImportError(f'{who} needs {package}: pip install "rejo[{extra}]"') from None
+    return sys.modules[module]
 
 
 def close_words(word: str, known: Iterable[str], n: int = 3) -> list[str]:

@@ -21,7 +21,6 @@ def is_polars(X: Any) -> bool:
 
 
 def is_arrow(X: Any) -> bool:
-    """Return whether ``X`` is a Table of pyarrow."""
     return _is_of(X, "pyarrow") and hasattr(X, "column_names")
 
 
@@ -64,14 +63,12 @@ def frame_like(X: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Return some rows, by their positions, of an array, a sparse matrix or a frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.take(rows) if is_arrow(X) else X[rows]
 
 
 def with_column(frame: Any, name: str, values: Any) -> Any:
-    """Return a frame with one more column."""
     if is_polars(frame):
         return frame.with_columns(_series(values).alias(name))
     if is_arrow(frame):

@@ -67,7 +67,6 @@ def split_url(url: str) -> tuple[str, str]:
 
 
 def percent(rate: float, places: int = 1) -> str:
-    """Return a rate in percent, such as ``12.3 %``."""
     return f"{rate:.{places}%}".replace("%", " %")
 
 
@@ -244,7 +243,6 @@ class WholeFile:
 
 
 def _mode(path: str | Path) -> int:
-    """Type and permissions of a file; 0 if there is none."""
     try:
         return os.stat(path).st_mode
     except OSError:
@@ -252,7 +250,6 @@ def _mode(path: str | Path) -> int:
 
 
 def _create(path: Path, mode: int) -> int:
-    """Create a new empty file, and return the permissions it got."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         return stat.S_IMODE(os.fstat(descriptor).st_mode)

@@ -86,20 +86,17 @@ def declare(
 
 
 def check_state(part: Any) -> None:
-    """Check an object as its class and its bases declare, the bases first."""
     for base in reversed(type(part).__mro__):
         if base in CHECKS:
             CHECKS[base](part)
 
 
 def require(holds: Any, part: Any, problem: str) -> None:
-    """Refuse a part of a model unless a condition holds."""
     if not holds:
         raise StateError(f"{type(part).__name__}: {problem}")
 
 
 def is_floats(value: Any, *shape: int | None) -> bool:
-    """Return whether a value is an array of finite floats of this shape; ``None``: any length."""
     return floats(*shape).fits(value, {})
 
 
@@ -109,7 +106,6 @@ def is_within(values: Any, low: float, high: float) -> bool:
 
 
 def is_sorted(values: Any) -> bool:
-    """Return whether the values of an array rise, or stay equal, along its last axis."""
     return bool((np.diff(values) >= 0).all())
 
 
@@ -165,7 +161,6 @@ def indices(
 
 
 def flags(*shape: Size) -> Must:
-    """Return what an array of true and false must be."""
     return Must(
         f"bool {_shape_words(shape)}", lambda value, sizes: _is_array(value, "bool", shape, sizes)
     )
@@ -182,8 +177,6 @@ def number(low: float = -LARGEST, high: float = LARGEST) -> Must:
 
 
 def count(low: int = 0, high: Size = 1 << 31) -> Must:
-    """Return what a whole number must be, from ``low`` to ``high``."""
-
     def test(value: Any, sizes: Sizes) -> bool:
         end = sizes[high] if isinstance(high, str) else high
         fine = isinstance(value, Integral) and not _is_bool(value)
@@ -196,7 +189,6 @@ FEATURES = count(1, MOST_FEATURES)
 
 
 def one_of(*values: Any) -> Must:
-    """Return what must be one of some strings, numbers or ``None``, of the same type."""
     return Must(
         " or ".join(map(repr, values)),
         lambda value, sizes: any(type(value) is type(known) and value == known for known in values),
@@ -204,7 +196,6 @@ def one_of(*values: Any) -> Must:
 
 
 def text() -> Must:
-    """Return what must be a string."""
     return Must("a string", lambda value, sizes: type(value) is str)
 
 
@@ -227,7 +218,6 @@ def label() -> Must:
 
 
 def flag() -> Must:
-    """Return what must be true or false."""
     return Must("true or false", lambda value, sizes: type(value) is bool)
 
 
@@ -248,8 +238,6 @@ def labels(size: Size = "K") -> Must:
 
 
 def names(size: Size = "p") -> Must:
-    """Return what an array of different names must be."""
-
     def test(value: Any, sizes: Sizes) -> bool:
         fine = isinstance(value, np.ndarray) and value.dtype == object
         fine = fine and _match((size,), value.shape, sizes)
@@ -261,8 +249,6 @@ def names(size: Size = "p") -> Must:
 
 
 def texts(size: Size = None) -> Must:
-    """Return what an array of strings must be."""
-
     def test(value: Any, sizes: Sizes) -> bool:
         fine = type(value) is np.ndarray and value.dtype.kind in "OU"
         fine = fine and _match((size,), value.shape, sizes)
@@ -272,10 +258,7 @@ def texts(size: Size = None) -> Must:
 
 
 def part(*kinds: type) -> Must:
-    """Return what must be a part of one of these classes; if it is an estimator, a fitted one.
-
-    The part itself is checked by what its own class says.
-    """
+    """Return what must be a part of one of these classes; if it is an estimator, a fitted one."""
     article = "an" if kinds[0].__name__[0] in "AEIOU" else "a"
     return Must(
         f"{article} {' or '.join(kind.__name__ for kind in kinds)}",
@@ -284,8 +267,6 @@ def part(*kinds: type) -> Must:
 
 
 def each(item: Must, size: Size = None) -> Must:
-    """Return what must be a list of items that are all so."""
-
     def test(value: Any, sizes: Sizes) -> bool:
         fine = type(value) is list and _match((size,), (len(value),), sizes)
         return fine and all(item.fits(entry, sizes) for entry in value)
@@ -294,7 +275,6 @@ def each(item: Must, size: Size = None) -> Must:
 
 
 def pair(item: Must) -> Must:
-    """Return what must be a tuple of two items that are both so."""
     return Must(
         f"two: {item.words}",
         lambda value, sizes: (
@@ -304,7 +284,6 @@ def pair(item: Must) -> Must:
 
 
 def mapping(key: Must, value: Must) -> Must:
-    """Return what must be a dict whose keys and values are all so."""
     return Must(
         f"a dict of: {key.words}; to: {value.words}",
         lambda found, sizes: (
@@ -320,7 +299,6 @@ def plain() -> Must:
 
 
 def maybe(must: Must) -> Must:
-    """Return what may also be ``None``."""
     return replace(
         must,
         words=f"{must.words}; or none",
@@ -329,8 +307,6 @@ def maybe(must: Must) -> Must:
 
 
 def either(*musts: Must) -> Must:
-    """Return what must be one thing or another."""
-
     def test(value: Any, sizes: Sizes) -> bool:
         for must in musts:
             tried = dict(sizes)
@@ -343,7 +319,6 @@ def either(*musts: Must) -> Must:
 
 
 def optional(must: Must) -> Must:
-    """Return what an attribute must be if there is one."""
     return replace(must, needed=False)
 
 
@@ -398,7 +373,6 @@ def check_fitted(
 
 
 def check_fields(part: Any, **fields: Must) -> None:
-    """Refuse a named tuple unless its fields are as they must be."""
     sizes: Sizes = {}
     for name, must in fields.items():
         fine = must.fits(getattr(part, name), sizes)
@@ -417,7 +391,6 @@ def check_parameters(part: Any) -> None:
 
 
 def fitted_of(cls: type) -> dict[str, Must]:
-    """Return ``_fitted`` of a class and of its bases, the bases first."""
     found: dict[str, Must] = {}
     for base in reversed(cls.__mro__):
         found |= vars(base).get("_fitted", {})
@@ -448,7 +421,6 @@ def _is_array(value: Any, dtype: str, shape: tuple[Size, ...], sizes: Sizes) -> 
 
 
 def _match(shape: tuple[Size, ...], found: tuple[int, ...], sizes: Sizes) -> bool:
-    """Compare lengths; those that are not known yet become known."""
     if len(shape) != len(found):
         return False
     for size, length in zip(shape, found, strict=True):

@@ -72,7 +72,6 @@ def requirements(installed: Distribution | None) -> tuple[list[str], list[str]]:
 
 
 def _installation(installed: Distribution | None) -> str:
-    """Who installed rejo, from a wheel of which kind."""
     if installed is None:
         return "no, run from its sources"
     tags = re.findall(r"^Tag: (\S+)", installed.read_text("WHEEL") or "", flags=re.MULTILINE)
@@ -103,7 +102,6 @@ def _version(name: str) -> str:
 
 
 def _libraries() -> list[str]:
-    """Libraries with threads that NumPy and scikit-learn have loaded, with their numbers."""
     import sklearn  # noqa: F401
     from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 

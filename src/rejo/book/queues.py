@@ -13,8 +13,8 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from rejo._errors import RejoError
-from rejo.tables import for_excel, import_xlsxwriter
+from rejo._errors import RejoError, optional
+from rejo.tables import for_excel
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -52,7 +52,7 @@ def write_workbook(file: BinaryIO, queue: "DataFrame", classes: Sequence[str]) -
     The classes are a hidden sheet, which the drop-downs name: a list in the cell itself may have
     255 characters, and no commas.
     """
-    xlsxwriter = import_xlsxwriter()
+    xlsxwriter = optional("xlsxwriter", "a workbook", "XlsxWriter", "tables")
     with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
         book.set_properties({"created": datetime(1980, 1, 1)})  # same rows, same bytes
         bold, plain = book.add_format({"bold": True}), book.add_format({"num_format": "@"})

@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, optional
 from rejo._io import one_line, without_password
 from rejo.cluster._watch import bounded, hushed
 
@@ -61,10 +60,7 @@ def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> I
     ClusterError
         If nothing answers, there are no workers, or workers have other versions.
     """
-    try:
-        distributed = import_module("distributed")
-    except ImportError:
-        raise ImportError('a cluster needs dask.distributed: pip install "rejo[dask]"') from None
+    distributed = optional("distributed", "a cluster", "dask.distributed", "dask")
     with hushed():
         given = isinstance(client, distributed.Client)
         opened = client if given else _open(distributed, client, security, timeout)
@@ -98,8 +94,6 @@ def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
 
     Examples
     --------
-    The same code runs here and on a cluster:
-
     >>> from sklearn.linear_model import LogisticRegression
     >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
     >>> from rejo.datasets import make_synthetic_2
@@ -150,13 +144,11 @@ def survey(client: Any) -> tuple[list[WorkerInfo], list[WorkerInfo]]:
 
 
 def check_scheduler(client: Any) -> None:
-    """Raise if the scheduler has gone away."""
     if client.status != "running":
         raise scheduler_lost(client)
 
 
 def scheduler_lost(client: Any) -> ClusterError:
-    """Return the error for a scheduler that has gone away."""
     return ClusterError(
         "the Dask scheduler went away",
         where=address_of(client),
@@ -166,7 +158,6 @@ def scheduler_lost(client: Any) -> ClusterError:
 
 
 def no_workers(client: Any, seconds: float) -> ClusterError:
-    """Return the error for a scheduler without workers."""
     address = address_of(client)
     return ClusterError(
         f"the Dask scheduler has had no workers for {seconds:g} seconds",
@@ -177,7 +168,6 @@ def no_workers(client: Any, seconds: float) -> ClusterError:
 
 
 def address_of(client: Any) -> str:
-    """Return the address of a client's scheduler."""
     return str(client.scheduler.address) if client.scheduler is not None else "Dask"
 
 
@@ -232,7 +222,6 @@ def _check_address(distributed: Any, address: str, security: Any, place: str) ->
 
 
 def _check(client: Any, timeout: float) -> None:
-    """Refuse a cluster without workers, or with workers that would compute something else."""
     if client.asynchronous:
         raise ClusterError("client must not be asynchronous", parameter="client")
     end = monotonic() + timeout
@@ -255,7 +244,6 @@ def _check(client: Any, timeout: float) -> None:
 
 
 def _versions(client: Any) -> dict[str, Any]:
-    """Return the versions of each worker, or what it raised; one that has died is not asked."""
     found: dict[str, Any] = {}
     end = monotonic() + IMPORTS
     while not found and monotonic() < end:

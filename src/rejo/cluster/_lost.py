@@ -70,7 +70,6 @@ def restart(client: Any, some: Iterable[WorkerInfo]) -> None:
 
 
 def lost(client: Any, what: str, gone: Iterable[Any], *, where: str | None = None) -> WorkerLost:
-    """Return the error for workers that went away."""
     gone = list(gone)
     ended = _ended_for_memory(client, {worker.address for worker in gone})
     for worker in gone:

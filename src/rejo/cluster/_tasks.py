@@ -117,7 +117,6 @@ def hand_out(
 
 
 def _outcome(client: Any, future: Any, look: Look) -> tuple[Any, Any]:
-    """Return the result of a future, or what the function raised."""
     try:
         return watched(look, future.result), None
     except (CancelledError, Exception) as error:

@@ -1,10 +1,7 @@
 """Data to try a reject option on: problems with known posteriors, and real tables.
 
-``make_synthetic_1`` to ``make_synthetic_4`` draw the four synthetic problems of the paper. Their
-``posterior`` is known, and so are the best rates that any classifier can reach: ``bayes_risk`` and
-``bayes_rates``. ``load_breast_cancer_binary`` and
-``load_diabetes_ordinal`` need no file and no network. ``load_table`` loads your own CSV or Parquet
-file.
+``make_synthetic_1`` to ``make_synthetic_4`` draw the four synthetic problems of the paper, whose
+``posterior`` and best possible rates are known.  ``load_table`` loads your own file.
 """
 
 from rejo.datasets._bayes import BayesRates, bayes_rates, bayes_risk, posterior

@@ -73,20 +73,8 @@ def posterior(name: str, X: ArrayLike) -> Floats:
 
 
 def bayes_risk(name: str, reject_cost: float) -> float:
-    """Return the lowest risk ``reject_cost * R + E`` possible on a synthetic problem.
+    """Return the lowest risk ``reject_cost * R + E`` possible, the last of :func:`bayes_rates`.
 
-    Parameters
-    ----------
-    name, reject_cost
-        As in :func:`bayes_rates`.
-
-    Returns
-    -------
-    float
-        Accurate to about four decimals.
-
-    Examples
-    --------
     >>> from rejo.datasets import bayes_risk
     >>> round(bayes_risk("synthetic_1", 0.2), 4)
     0.0692
@@ -141,7 +129,6 @@ def _doubt(name: str) -> tuple[Floats, Floats]:
 
 
 def _posterior_and_density(name: str, X: Floats) -> tuple[Floats, Floats]:
-    """Return the posteriors (n, K), and the density (n,) of the points."""
     if name in _CUTS:
         return _zone_posterior(X, _CUTS[name]), np.ones(len(X))
     logs = _log_densities(X, _N_CLOUDS[name])

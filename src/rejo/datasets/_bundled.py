@@ -15,10 +15,8 @@ def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = Fals
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Return a DataFrame and a Series instead of arrays; needs pandas (``rejo[pandas]``).
+    return_X_y, as_frame : bool, default=False
+        As in :func:`sklearn.datasets.load_breast_cancer`.
 
     Returns
     -------
@@ -92,7 +90,6 @@ def load_diabetes_ordinal(
 def _result(
     table: Bunch, *, target: Any, target_names: Any, note: str, return_X_y: bool, **more: Any
 ) -> Any:
-    """Return scikit-learn's Bunch with another target, or its data and that target."""
     if return_X_y:
         return table.data, target
     frame = None if table.frame is None else table.frame.assign(target=target)

@@ -21,7 +21,7 @@ def load_table(
     text: str | Iterable[str] = (),
     **options: Any,
 ) -> Bunch:
-    r"""Load a labelled table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
+    r"""Load a labelled table from a file; needs ``rejo[tables]``.
 
     Parameters
     ----------
@@ -38,8 +38,7 @@ def load_table(
     drop : str or iterable of str, default=()
         More columns that are not features.
     text : str or iterable of str, default=()
-        Columns to keep as strings, such as classes written ``01``, or dates with an unclear order
-        of day and month.
+        Columns to keep as strings, such as classes written ``01``.
     **options
         How the file is written, such as ``sep`` and ``encoding`` of :func:`rejo.tables.read_table`.
 
@@ -49,7 +48,6 @@ def load_table(
         ``data`` (DataFrame), ``target`` (Series), ``groups`` (Series, or None),
         ``feature_names``, ``target_names`` (the classes in order), ``name``, ``filename`` and
         ``DESCR``. Whole numbers are integers in ``target`` and ``groups``, and floats in ``data``.
-        Columns without a name, such as saved row numbers, are left out.
 
     Examples
     --------
@@ -117,7 +115,6 @@ def _labels(frame: Any, name: str, path: Path, parameter: str) -> Any:
 
 
 def _ordered(y: Any, order: Sequence[Hashable], path: Path) -> Any:
-    """Return ``y`` as an ordered categorical."""
     pd = import_pandas("an ordered target")
     classes = list(order)
     if isinstance(order, (str, set, frozenset, dict)) or len(set(classes)) < len(classes):

@@ -72,13 +72,6 @@ def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points, and their classes, -1 and +1.
-
-    Examples
-    --------
-    >>> from rejo.datasets import make_synthetic_2
-    >>> X, y = make_synthetic_2(400, random_state=0)
-    >>> X[y == 1].mean(axis=0).round(), X[y == 1].std(axis=0).round()
-    (array([2., 2.]), array([5., 5.]))
     """
     X, k = _draw_clouds(n_samples, random_state, n_classes=2)
     return X, 2 * k - 1
@@ -100,14 +93,6 @@ def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points, and their classes, 1 to 5.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.datasets import make_synthetic_3
-    >>> X, y = make_synthetic_3(1000, random_state=0)
-    >>> np.bincount(y)[1:]
-    array([ 72,  98, 297, 355, 178])
     """
     X, k = _draw_zones(n_samples, random_state, CUTS_3)
     return X, k + 1
@@ -128,13 +113,6 @@ def make_synthetic_4(n_samples: int = 600, *, random_state: Seed = None) -> Samp
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points, and their classes, 1 to 3.
-
-    Examples
-    --------
-    >>> from rejo.datasets import make_synthetic_4
-    >>> X, y = make_synthetic_4(600, random_state=0)
-    >>> X[y == 3].mean(axis=0).round()
-    array([7., 7.])
     """
     X, k = _draw_clouds(n_samples, random_state, n_classes=3)
     return X, k + 1

@@ -25,6 +25,7 @@ YLABELS = {
 N_GRID = 101  # rejection rates at which a bootstrap band is evaluated
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AccuracyRejectDisplay(CurveDisplay):
     """Accuracy against rejection rate: what a classifier gains by leaving cases to review.
@@ -38,13 +39,7 @@ class AccuracyRejectDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the rejection rate, ``y`` the accuracy.
-    bayes : pair of arrays, default=None
-        Rejection rate and accuracy, in the same definition, of the best possible classifier.
-    band_label : str, default=""
-        What the legend says of the bands.
-    accuracy : {"accepted", "overall"}, default="accepted"
-        Right decisions as a share of the accepted points, or ``1 - E``, where rejections count as
-        right, as in the paper.
+    %bayes, band_label, accuracy
 
     Examples
     --------
@@ -54,11 +49,8 @@ class AccuracyRejectDisplay(CurveDisplay):
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])
     >>> display = AccuracyRejectDisplay.from_estimator(model, X[200:], y[200:])
-    >>> curve = display.curves[0]
-    >>> curve.name, curve.traced
+    >>> display.curves[0].name, display.curves[0].traced
     ('RejoLinear', 'by ranking')
-    >>> bool(curve.y[len(curve.y) // 2] > curve.y[0])  # rejections help
-    True
 
     Several methods, each refitted for every reject cost:
 

@@ -19,8 +19,8 @@ Table = tuple[Floats, Floats]  # x and y of a method, (n_runs, n_costs); nan whe
 def curves_from_rows(rows: Any, x: str, y: str, band: str | None) -> tuple[list[Curve], str]:
     """Mean over the runs at each reject cost, a curve for each method, and what the band means.
 
-    The points are in the order of ``x``. Where ``y`` is ``nan``, such as the accuracy on accepted
-    points if nothing is accepted, the run has no point.
+    Where ``y`` is ``nan``, such as the accuracy on accepted points if nothing is accepted, the run
+    has no point.
     """
     choice("band", band, BANDS)
     tables = _tables(rows, x, y)
@@ -85,7 +85,6 @@ def _band_label(band: str | None, sizes: set[int]) -> str:
 
 
 def _tables(rows: Any, x: str, y: str) -> dict[str, Table]:
-    """Group the rows by method, then by run and reject cost."""
     found: dict[str, dict[Any, dict[float, tuple[float, float]]]] = {}
     for row in _records(rows, list(dict.fromkeys(["method", "reject_cost", x, y]))):
         method, cost, fold = str(row["method"]), row["reject_cost"], row.get("fold")
@@ -111,7 +110,6 @@ def _tables(rows: Any, x: str, y: str) -> dict[str, Table]:
 
 
 def _records(rows: Any, columns: list[str]) -> list[Mapping[str, Any]]:
-    """Rows as dicts, from a DataFrame or from dicts, with the columns that are needed."""
     records = rows.to_dict("records") if hasattr(rows, "columns") else list(rows)
     if not records:
         raise ValueError("rows is empty; give one row for each method, reject_cost and fold")
@@ -130,7 +128,6 @@ def _records(rows: Any, columns: list[str]) -> list[Mapping[str, Any]]:
 
 
 def _value(row: Mapping[str, Any], name: str) -> float:
-    """Return a number from a row; only the accuracy on accepted points may be undefined."""
     value = row[name]
     value = np.nan if value is None else value
     if not isinstance(value, Real):

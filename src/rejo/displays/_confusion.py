@@ -52,7 +52,6 @@ class RejectConfusionDisplay(Display):
     array([[0.5, 0. , 0. , 0.5],
            [0. , 0.5, 0. , 0.5],
            [0. , 1. , 0. , 0. ]])
-    >>> display.figure_.savefig("confusion.png")  # doctest: +SKIP
     """
 
     matrix: NDArray[Any]

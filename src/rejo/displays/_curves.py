@@ -69,7 +69,6 @@ class CurveDisplay(Display):
     band_label: str = ""
 
     def _draw(self, ax: "Axes | None") -> tuple["Axes", list[Curve]]:
-        """Check and draw the curves, their bands, and the known one."""
         curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
         ax = self._set_axes(ax)
         self.lines_ = draw_curves(ax, curves, self.band_label)
@@ -143,7 +142,6 @@ def _marked(artist: Any, mark: str) -> bool:
 
 
 def check_curves(curves: Any) -> list[Curve]:
-    """Return the curves as a list, each with arrays of equal length."""
     if isinstance(curves, Curve):
         curves = [curves]
     curves = list(curves)
@@ -162,7 +160,6 @@ def check_curves(curves: Any) -> list[Curve]:
 
 
 def check_bayes(bayes: Any) -> tuple[Floats, Floats] | None:
-    """Return the known curve as two arrays of equal length."""
     if bayes is None:
         return None
     try:

@@ -8,10 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._errors import choice
-from rejo._typing import Floats
-from rejo.displays._curves import draw_reference
+from rejo.displays._curves import RANKING, Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, described, judge_in_groups, rejected_first
-from rejo.displays.style import LINE_COLOURS, LINE_STYLES, Display, from_zero, percent, sober, wrap
+from rejo.displays.style import (
+    LINE_COLOURS,
+    LINE_STYLES,
+    Display,
+    from_zero,
+    legend,
+    percent,
+    sober,
+    wrap,
+)
 from rejo.estimators import AMBIGUOUS
 from rejo.metrics import DisparityCurve, disparity_curve
 
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Show = Literal["accuracy", "gap"]
-MAX_NAMED = 14  # lines with a colour and a label; the largest groups come first
+MAX_NAMED = 14  # lines with a colour and a name; the largest groups come first
 MAX_BANDS = 3  # more intervals on top of each other cannot be told apart
 DASHED = (0, (1.5, 1.5))
 
@@ -133,19 +141,16 @@ class DisparityDisplay(Display):
         enough = curve.n_decided >= curve.min_cases  # (n_shares, n_groups)
         largest = np.argsort(-curve.n_cases, kind="stable")
         shown = [g for g in largest if enough[:, g].any()]
-        # What has a label first, so that the grey lines lie behind.
-        labels: list[tuple[float, str, Any]] = []
         for i, g in enumerate(shown):
             named = i < MAX_NAMED
             colour = LINE_COLOURS[i % len(LINE_COLOURS)] if named else "0.75"
             style = LINE_STYLES[i // len(LINE_COLOURS) % len(LINE_STYLES)] if named else "-"
             y, safe = curve.accuracy[:, g], enough[:, g]
-            (line,) = ax.plot(
+            self.lines_ += ax.plot(
                 curve.share, np.where(safe, y, np.nan), color=colour, linestyle=style,
                 linewidth=1.8 if named else 0.8, zorder=3 if named else 1,
-                label=str(curve.groups[g]),
+                label=wrap(curve.groups[g]),
             )  # fmt: skip
-            self.lines_.append(line)
             few = np.where(_next_to(~safe) & ~np.isnan(y), y, np.nan)
             ax.plot(curve.share, few, color=colour, linestyle=DASHED, linewidth=0.9, zorder=2)
             if len(shown) <= MAX_BANDS:
@@ -153,13 +158,8 @@ class DisparityDisplay(Display):
                     curve.share, curve.low[:, g], curve.high[:, g], where=safe, color=colour,
                     alpha=0.13, lw=0, zorder=1.5,
                 )  # fmt: skip
-            if named:
-                last = np.flatnonzero(~np.isnan(y))[-1]
-                labels.append((float(y[last]), wrap(curve.groups[g]), colour))
-        ax.plot(curve.share, curve.overall, color="black", linewidth=1, zorder=2.5, label="all")
-        decided = np.flatnonzero(~np.isnan(curve.overall))
-        if len(decided):
-            labels.append((float(curve.overall[decided[-1]]), "all", "black"))
+        everyone = ax.plot(curve.share, curve.overall, color="black", linewidth=1, label="all")
+        legend(ax, [*self.lines_[:MAX_NAMED], *everyone])
         ax.set(
             xlabel=self._x_label(len(curve.groups) - len(shown), len(shown) <= MAX_BANDS),
             ylabel="accuracy of the decided cases",
@@ -168,7 +168,6 @@ class DisparityDisplay(Display):
         if low.size:  # a few decided cases of a small group must not flatten the rest
             pad = max(0.02, 0.15 * (1 - low.min()))
             ax.set_ylim(max(low.min() - pad, 0.0), 1.0 + pad / 4)
-        _label_ends(ax, labels, float(curve.share[-1]))
 
     def _x_label(self, left_out: int, bands: bool) -> str:
         curve = self.curve
@@ -183,34 +182,23 @@ class DisparityDisplay(Display):
 
     def _plot_gap(self, ax: "Axes") -> None:
         curve = self.curve
-        self.lines_ += ax.plot(
-            curve.share, curve.gap, color=LINE_COLOURS[0], linewidth=1.8, label="gap", zorder=3
-        )
-        ax.fill_between(
-            curve.share, curve.gap_low, curve.gap_high, color=LINE_COLOURS[0], alpha=0.13, lw=0
-        )
+        band = f"{100 * curve.confidence:g} % interval"
+        gap = Curve("gap", curve.share, curve.gap, curve.gap_low, curve.gap_high, RANKING)
+        self.lines_ += draw_curves(ax, [gap], band)
         before = curve.gap - curve.change
-        draw_reference(
-            ax, curve.share, before, "if every case were decided", color="black", linestyle=":"
-        )
+        look: dict[str, Any] = {"color": "black", "linestyle": ":"}
+        draw_reference(ax, curve.share, before, "the same two groups,\nevery case decided", **look)
         wide = np.flatnonzero(curve.change_low > 0)
         self.lines_ += ax.plot(
             curve.share[wide], curve.gap[wide], "o", color=LINE_COLOURS[1], markersize=5, zorder=4
         )
         from_zero(ax, "y")
-        notes = [f"band: {100 * curve.confidence:g} % interval"]
-        if len(wide):
-            notes.append("dots: wider than without reviews, beyond chance")
+        draw_legend(ax)
+        note = "\n(dots: wider than without reviews, beyond chance)" if len(wide) else ""
         ax.set(
-            xlabel=f"share of all cases in review\n({'; '.join(notes)})",
+            xlabel=f"share of all cases in review{note}",
             ylabel="gap in accuracy, best to worst group",
         )
-        ends = [(curve.gap, "gap", LINE_COLOURS[0])]
-        ends.append((before, "the same two groups,\nevery case decided", "black"))
-        some = np.flatnonzero(~np.isnan(curve.gap))
-        if len(some):
-            labels = [(float(y[some[-1]]), name, colour) for y, name, colour in ends]
-            _label_ends(ax, labels, float(curve.share[some[-1]]))
 
 
 def _next_to(mask: Any) -> Any:
@@ -219,29 +207,3 @@ def _next_to(mask: Any) -> Any:
     grown[1:] |= mask[:-1]
     grown[:-1] |= mask[1:]
     return grown
-
-
-def _label_ends(ax: "Axes", labels: list[tuple[float, str, Any]], x: float) -> None:
-    """Write the names to the right of the lines, and push those apart that would touch."""
-    low, high = ax.get_ylim()
-    labels.sort(key=lambda label: label[0])
-    heights = np.array([0.045 * (1 + label[1].count("\n")) for label in labels])
-    wanted = (np.array([label[0] for label in labels]) - low) / (high - low)
-    for y, (_, name, colour) in zip(_apart(wanted, heights), labels, strict=True):
-        ax.annotate(
-            name, (1.01, y), xycoords="axes fraction", va="center", color=colour, fontsize=9,
-            annotation_clip=False,
-        )  # fmt: skip
-    ax.set_xlim(0 if x else None, x or None)
-
-
-def _apart(wanted: Floats, heights: Floats) -> Floats:
-    """Places from the bottom up, at least half of both heights apart, and not above the top."""
-    y = np.clip(wanted, 0.0, 1.0)
-    for i in range(1, len(y)):
-        y[i] = max(y[i], y[i - 1] + (heights[i] + heights[i - 1]) / 2)
-    limit = 1.0
-    for i in range(len(y) - 1, -1, -1):
-        y[i] = min(y[i], limit)
-        limit = y[i] - (heights[i] + (heights[i - 1] if i else 0)) / 2
-    return y

@@ -73,7 +73,6 @@ described = shared_parameters(SHARED)
 
 
 def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:
-    """Return the classifier, and its judgement of each row of ``X``."""
     model, X = final_step(estimator, X)
     if not hasattr(model, "judge"):
         raise TypeError(

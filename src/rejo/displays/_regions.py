@@ -41,23 +41,19 @@ class RejectRegionDisplay(Display):
     classes : ndarray of shape (K,)
         The classes, in their order.
     scores : ndarray of shape (grid_resolution, grid_resolution, n_boundaries), default=None
-        Boundary scores on the grid, for 2 (K - 1) boundaries, or for K - 1 of a classifier that
-        never rejects.
+        Boundary scores on the grid.
     decisions : ndarray of shape (grid_resolution, grid_resolution), default=None
-        Instead of the scores: decisions on the grid, as positions in ``classes``; -1 for a
-        rejection.
-    X : ndarray of shape (n_samples, 2), default=None
-        Points to draw.
-    y : ndarray of shape (n_samples,), default=None
-        Their classes; without them all points have one colour.
+        Instead of the scores: positions in ``classes``; -1 for a rejection.
+    X, y : ndarray of shape (n_samples, 2) and (n_samples,), default=None
+        Points to draw, and their classes.
     xlabel, ylabel : str, default=""
         Names of the two features.
 
     Attributes
     ----------
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
-        Number of positive scores at each point of the grid, 0 to ``n_boundaries``. With rejection,
-        an even number 2k means class k and an odd one a rejection. Without scores: the decisions.
+        Number of positive scores at each point of the grid. With rejection, an even number 2k means
+        class k and an odd one a rejection. Without scores: the decisions.
 
     Examples
     --------
@@ -69,7 +65,6 @@ class RejectRegionDisplay(Display):
     >>> display = RejectRegionDisplay.from_estimator(classifier, X, y, grid_resolution=50)
     >>> print(f"{(display.regions_ == 1).mean():.0%} of the square is rejected")
     37% of the square is rejected
-    >>> display.figure_.savefig("reject_region.png")  # doctest: +SKIP
     """
 
     xx0: Floats
@@ -200,7 +195,6 @@ class RejectRegionDisplay(Display):
             self._outline(score)
 
     def _draw_decisions(self, decisions: Indices, tints: list[Any]) -> None:
-        """Paint every cell of the grid by its decision."""
         from matplotlib.colors import to_rgb
 
         cells = np.array([*tints, to_rgb(style.REJECT_FACE)])[decisions]  # REJECT is the last one
@@ -237,7 +231,7 @@ class RejectRegionDisplay(Display):
             self.ax_.scatter(*self.X[self.y == label].T, color=colour, marker=marker, **look)
 
     def _draw_legend(self, colours: list[Any], tints: list[Any]) -> None:
-        """List the classes in their order, outside the axes: their points, or else their areas."""
+        """List the classes in their order: their points, or else their areas."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -262,7 +256,6 @@ class RejectRegionDisplay(Display):
 def _evaluate(
     model: Any, grid: Any, shape: tuple[int, ...]
 ) -> tuple[Floats | None, Indices | None]:
-    """Return the boundary scores on the grid or, for a model without them, its decisions."""
     if hasattr(model, "boundary_scores"):
         return model.boundary_scores(grid).reshape(*shape, -1), None
     if not hasattr(model, "predict") or not hasattr(model, "classes_"):

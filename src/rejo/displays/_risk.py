@@ -48,7 +48,6 @@ class RiskCurveDisplay(CurveDisplay):
     >>> display = RiskCurveDisplay.from_rows(rows, operating_point=0.2)
     >>> display.ax_.get_ylabel()
     'risk $w_r R + E$'
-    >>> display.figure_.savefig("risk.png")  # doctest: +SKIP
     """
 
     operating_point: float | None = None
@@ -90,7 +89,6 @@ class RiskCurveDisplay(CurveDisplay):
         draw_legend(ax)
 
     def _draw_point(self, cost: float, curves: list[Curve]) -> None:
-        """Mark the reject cost, and the risk of each curve there."""
         self.ax_.axvline(cost, color="0.6", linewidth=0.8, zorder=1)
         risks = [np.interp(cost, curve.x, curve.y) for curve in curves]
         label = f"operating point, $w_r$ = {cost:g}"

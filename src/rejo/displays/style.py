@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from rejo._errors import optional
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -18,14 +20,6 @@ LINE_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1,
 MARKERS = "os^Dv<>pP*"
 REJECT_FACE, REJECT_HATCH = "0.88", "0.6"
 LONGEST_LINE = 30  # characters of a name in a legend
-
-
-def require_matplotlib(name: str) -> None:
-    """Raise an error that names the extra to install, if matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f'{name} needs matplotlib: pip install "rejo[plot]"') from error
 
 
 class Display:
@@ -43,11 +37,9 @@ class Display:
         raise NotImplementedError
 
     def _set_axes(self, ax: "Axes | None", figsize: tuple[float, float] = (6.8, 4.2)) -> "Axes":
-        """Take the axes to draw into, or those of a new figure."""
-        require_matplotlib(type(self).__name__)
         if ax is None:
-            import matplotlib.pyplot as plt
-
+            name = type(self).__name__
+            plt = optional("matplotlib.pyplot", name, "matplotlib", "plot")
             ax = plt.subplots(figsize=figsize, layout="constrained")[1]
         elif not hasattr(ax, "transData"):
             raise TypeError(
@@ -59,7 +51,6 @@ class Display:
 
 
 def tint(colour: Any, share: float) -> tuple[float, float, float]:
-    """Mix a share of the colour into white."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = 1 - share * (1 - np.array(to_rgb(colour)))
@@ -84,7 +75,6 @@ def wrap(name: Any) -> str:
 
 
 def sober(ax: "Axes") -> None:
-    """Draw a light grid behind the curves, and no frame at the top and on the right."""
     ax.grid(color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -99,7 +89,6 @@ def from_zero(ax: "Axes", sides: str) -> None:
 
 
 def percent(axis: Any) -> None:
-    """Show the shares on an axis as percentages."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))

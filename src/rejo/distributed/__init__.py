@@ -15,14 +15,7 @@ from rejo.distributed.frames import FrameDecider
 from rejo.distributed.here import Here, place_of
 from rejo.distributed.labelled import judge_files
 from rejo.distributed.learning import StreamedTraining, sample_table
-from rejo.distributed.legs import (
-    TRIES,
-    Leg,
-    grow_in_legs,
-    rank_shares,
-    run_rank,
-    tracker,
-)
+from rejo.distributed.legs import TRIES, Leg, grow_in_legs, rank_shares, run_rank, tracker
 from rejo.distributed.out_of_core import LEARN, STOP, RowLayout, settle_layout, shares_of
 from rejo.distributed.predicting import DecidedFolder, predict
 from rejo.distributed.row_sources import input_of, of_csv

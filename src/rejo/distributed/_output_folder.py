@@ -24,8 +24,6 @@ DECIDED = ".decided"  # ending of files with decisions that wait for their ranks
 
 
 class OutputFolder:
-    """The folder of a run."""
-
     def __init__(self, path: str | os.PathLike[str], key: str, parts: Collection[str]) -> None:
         if URL.match(os.fspath(path)):
             raise RejoError(
@@ -50,7 +48,6 @@ class OutputFolder:
         return manifest
 
     def check(self, *, overwrite: bool) -> None:
-        """Refuse a folder with decisions of another run, or with files that nobody knows."""
         if self.path.exists() and not self.path.is_dir():
             raise RejoError(
                 Text(Setting("out", str(self.path)), " is not a folder"), parameter="out"

@@ -42,7 +42,6 @@ class OutputPart(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of cases."""
         return sum(piece.rows for piece in self.pieces)
 
     def places(self) -> Iterator[tuple[RowGroup, Callable[[int], str]]]:
@@ -81,15 +80,12 @@ def parts_of(pieces: Sequence[RowGroup]) -> list[OutputPart]:
 
 
 class Job(NamedTuple):
-    """What all tasks of a run have in common."""
-
     out: str  # folder of the output
     work: str  # working folder inside it
     model: SentModel
     plan: ScoringPlan
 
     def spool(self, part: OutputPart) -> Path:
-        """Return the file in which the decisions on a part wait."""
         if not os.path.isdir(self.work):
             raise RejoError(
                 f"this worker does not see {self.out}",

@@ -50,9 +50,8 @@ def fit(
     target : str
         The column of the classes.
     client : distributed.Client, cluster or str, default=None
-        ``None``: this process, without any socket.  Else a client of a Dask cluster, or the address
-        of its scheduler: workers read the files themselves, so they must see them under the same
-        names.
+        ``None``: this process.  Else a client of a Dask cluster, or the address of its scheduler:
+        workers read the files themselves, so they must see them under the same names.
     held_out : float, default=0.1
         Share of the rows that is held out, but at most a million; without a target, half a million,
         which stop the growth and set thresholds.  It takes the place of ``validation``.
@@ -80,8 +79,7 @@ def fit(
     the number of boundaries if ``boundaries="replicas"``), one row group, and the held-out rows
     as numbers in single precision; on a cluster, each worker holds its share.  Encoders, and the
     bins of trees, are learned from 200,000 rows, drawn by the same hash: however many workers there
-    are, models agree but for rounding.  ``RejoLinear`` learns in one pass by
-    :meth:`~rejo.RejoLinear.partial_fit`, on a cluster by one worker.
+    are, models agree but for rounding.
 
     XGBoost's workers listen on all interfaces, unauthenticated, while trees grow: use a cluster in
     a private network only.

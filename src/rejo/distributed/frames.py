@@ -27,11 +27,10 @@ NUMBERS = ("chance_wrong", "sureness", "worth", "distance")  # all other columns
 class FrameDecider:
     """A function that decides the cases of pandas frames, such as ``mapInPandas`` of Spark calls.
 
-    It goes to the processes that call it as the bytes of the model file, which each of them opens
-    once.  The decisions are those of ``rejo predict``, and so are the columns, but for ``rank``,
-    which depends on all cases.  In its place is ``sureness``: reviews with the lowest come first.
-    It is missing for cases that are decided, -2 for those that cannot be read, and -1 for others
-    that are reviewed however sure the model is.
+    The decisions are those of ``rejo predict``, and so are the columns, but for ``rank``, which
+    depends on all cases.  In its place is ``sureness``: reviews with the lowest come first.  It is
+    missing for cases that are decided, -2 for those that cannot be read, and -1 for others that are
+    reviewed however sure the model is.
 
     Parameters
     ----------

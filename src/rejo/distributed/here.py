@@ -54,7 +54,6 @@ class Here:
         return zip(listed, run(delayed(function)(common, item) for item in listed), strict=True)
 
     def survey(self, layout: RowLayout, pieces: Sequence[Any], tell: Tell) -> Survey:
-        """Make the first pass over all rows."""
         tell(f"First pass: {n_rows(pieces):,} rows.")
         tasks = self.each(survey_piece, layout, [(piece,) for piece in pieces])
         found = in_order(tasks, pieces, "first pass", False if tell is quiet else None)
@@ -63,7 +62,6 @@ class Here:
     def grow(
         self, plan: Plan, layout: RowLayout, pieces: Sequence[Any], n_threads: int, tell: Tell
     ) -> tuple[Growth, dict[int, Rows]]:
-        """Grow trees; they, and the scores of the rows that were held out."""
         tell(f"Reading {n_rows(pieces):,} rows, about four times.")
         leg = legs.Leg(uuid4().hex, plan, layout)
         if plan.samples:
@@ -88,5 +86,4 @@ def in_order(
 
 
 def n_rows(pieces: Sequence[Any]) -> int:
-    """Number of rows of all pieces."""
     return sum(piece.rows for piece in pieces)

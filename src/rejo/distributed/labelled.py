@@ -62,8 +62,6 @@ def judge_files(
 
 
 class LabelJob(NamedTuple):
-    """What all tasks have in common."""
-
     model: SentModel
     columns: LabelColumns
     classify: Classify
@@ -73,7 +71,6 @@ class LabelJob(NamedTuple):
 
 
 def judge_part(job: LabelJob, task: tuple[OutputPart]) -> LabelledCases:
-    """Decide the cases of a part."""
     (part,), opened, found = task, job.model.open(), []
     for piece, where in part.places():
         chunks = read_chunks(piece, opened.encoder, text=job.columns.named(), **job.reading)

@@ -44,7 +44,6 @@ class StreamedTraining(NamedTuple):
     sample: Any  # (n, p) some rows as they reach a classifier
 
     def learn(self, classifier: Any, tell: Tell) -> Learnt:
-        """Fit a RejoBoost or a RejoLinear."""
         layout, classes = self.layout, self.classes
         if isinstance(classifier, RejoLinear):
             if self.place.client is not None:
@@ -83,8 +82,6 @@ class StreamedTraining(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """A fitted classifier, and its scores of the rows that were held out."""
-
     classifier: Any
     scored: dict[int, Rows]
 

@@ -25,8 +25,6 @@ DATA: dict[str, tuple[Grower, StreamedRows]] = {}  # of this process, from leg t
 
 
 class Leg(NamedTuple):
-    """What all ranks get to do."""
-
     job: str
     plan: Plan
     layout: RowLayout
@@ -51,7 +49,6 @@ def rank_shares(pieces: Sequence[Any], most: int) -> list[list[Any]]:
 
 
 def next_rounds(rounds: int, seconds: float) -> int:
-    """How many rounds take about as long as a leg should."""
     return int(np.clip(round(rounds * SECONDS / max(seconds, 1e-3)), 1, MOST_ROUNDS))
 
 

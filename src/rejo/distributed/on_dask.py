@@ -4,8 +4,8 @@ If a worker is lost while trees grow, the others are restarted, and the leg is r
 """
 
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -19,26 +19,25 @@ from rejo.estimators import Growth, Plan, import_xgboost
 
 
 class OnDask(Here):
-    """The workers of a cluster."""
-
     def __init__(self, client: Any) -> None:
         self.client = client
 
     def each(
         self, function: Callable[[C, T], R], common: C, items: Iterable[T]
     ) -> Iterable[tuple[T, R]]:
-        """Let whichever worker is free take the next item."""
         name = lambda item: str(item[0])  # noqa: E731
         return hand_out(self.client, function, items, common=common, name=name)
 
     def grow(
         self, plan: Plan, layout: RowLayout, pieces: Sequence[Any], n_threads: int, tell: Tell
     ) -> tuple[Growth, dict[int, Rows]]:
-        """Grow trees on all workers that have something to read."""
         shares = legs.rank_shares(pieces, len(workers(self.client)))
         who = "1 worker reads" if len(shares) == 1 else f"{len(shares)} workers read"
         tell(f"{who} {n_rows(pieces):,} rows, about four times.")
-        with _patience():
+        from dask import config
+
+        # A LocalCluster gives up workers that restart after 15 seconds.
+        with config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}):
             ranks = _Ranks(self.client, shares, tell)
             return legs.grow_in_legs(Leg(uuid4().hex, plan, layout), ranks, tell)
 
@@ -78,15 +77,6 @@ def _run_leg(rank: int, task: tuple[Leg, Sequence[Any]]) -> Left:
     from distributed import get_worker
 
     return legs.run_rank(rank, *task, int(get_worker().state.nthreads))
-
-
-@contextmanager
-def _patience() -> Iterator[None]:
-    """Let a LocalCluster wait for workers that restart; it gives them up after 15 seconds."""
-    from dask import config
-
-    with config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}):
-        yield
 
 
 def host_of(client: Any) -> str:

@@ -1,9 +1,8 @@
 """Rows that do not fit into memory: read piece by piece, and put into three parts by a number.
 
-The number of a row, in ``[0, 1)``, depends on its place or on what it belongs to, and is the same
-wherever the row is read.  The lowest numbers *prove*: they say what to expect of a model.  The next
-ones *stop* the growth of trees and set thresholds.  All others are learned from.  Only the first
-two parts stay in memory.
+The number of a row, in ``[0, 1)``, is the same wherever the row is read.  The lowest numbers
+*prove*: they say what to expect of a model.  The next ones *stop* the growth of trees and set
+thresholds.  All others are learned from.  Only the first two parts stay in memory.
 """
 
 from __future__ import annotations
@@ -19,14 +18,7 @@ from rejo._errors import RejoError
 from rejo._io import without_password
 from rejo._typing import Floats, Indices
 from rejo.estimators import Block, class_factors, encode_classes, in_single_precision
-from rejo.tables import (
-    RowGroup,
-    import_pandas,
-    import_pyarrow,
-    read_chunks,
-    read_piece,
-    row_hashes,
-)
+from rejo.tables import RowGroup, import_pandas, import_pyarrow, read_chunks, read_piece, row_hashes
 
 Edges = list[NDArray[np.float32]]  # (p,) rising, of each column
 
@@ -46,7 +38,6 @@ class Shares(NamedTuple):
     sample: float = 0.0  # of the rows, of those to learn from, for encoders and bins
 
     def part_of(self, number: Floats) -> Indices:
-        """Part (n,) of rows by their numbers (n,)."""
         return np.digitize(number, [self.prove, self.prove + self.stop])
 
 
@@ -78,7 +69,6 @@ class RowLayout(NamedTuple):
 
     @property
     def others(self) -> list[str]:
-        """Columns besides the features."""
         return [self.target] if self.together is None else [self.target, self.together]
 
 
@@ -90,12 +80,10 @@ class Rows(NamedTuple):
     number: Floats  # (n,) the same for rows that belong together
 
     def some(self, which: NDArray[np.bool_]) -> Rows:
-        """Some of these rows."""
         return Rows(self.X[which], self.k[which], self.number[which])
 
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:
-        """All rows of some parts."""
         return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def block(self, factors: Floats | None) -> Block:
@@ -115,7 +103,6 @@ class Survey(NamedTuple):
 
     @classmethod
     def joined(cls, found: Iterable[Survey], target: str) -> Survey:
-        """Put several together; refuse a target that is no column of classes."""
         counts: dict[Any, Any] = {}
         n_missing = 0
         sample: list[Any] = []
@@ -134,7 +121,6 @@ class Survey(NamedTuple):
 
 
 def survey_piece(layout: RowLayout, item: tuple[Any]) -> Survey:
-    """Count the classes of a piece, and draw a sample of the rows."""
     return Survey.joined(_surveys(layout, item[0]), layout.target)
 
 
@@ -166,7 +152,6 @@ def _other_columns(layout: RowLayout, piece: Any) -> Iterator[Any]:
 
 
 def _numbers(layout: RowLayout, piece: Any, frame: Any, start: int) -> Floats:
-    """Numbers (n,) of the rows of a frame that begins at a row of the piece."""
     rows = piece._replace(rows=len(frame), start=piece.start + start)
     values = None if layout.together is None else frame[layout.together]
     return row_hashes(rows, values)
@@ -269,7 +254,6 @@ def _readable(frame: Any, encoder: Any) -> Any:
 
 
 def matrix_of(layout: RowLayout, table: Any) -> NDArray[np.float32]:
-    """Columns of a table of pyarrow (n, p) in single precision, one after the other."""
     pa = import_pyarrow()
     X = np.empty((table.num_rows, len(layout.features)), dtype=np.float32)
     for j, name in enumerate(layout.features):
@@ -314,11 +298,9 @@ class StreamedRows:
             self._kept = {number: Rows.joined(found) for number, found in kept.items()}
 
     def kept(self, number: int) -> Rows:
-        """The rows that prove, or stop, after a complete pass."""
         return self._kept[number]
 
     def stopping(self) -> Iterable[Block]:
-        """The rows that stop the growth, as blocks."""
         return [self.kept(STOP).block(self.layout.factors)]
 
 

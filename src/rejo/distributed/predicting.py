@@ -12,12 +12,7 @@ import numpy as np
 from rejo import __version__
 from rejo._io import without_password
 from rejo.distributed._output_folder import OutputFolder
-from rejo.distributed._part_tasks import (
-    Job,
-    decide_part,
-    parts_of,
-    rank_part,
-)
+from rejo.distributed._part_tasks import Job, decide_part, parts_of, rank_part
 from rejo.distributed._sent_model import packed_model
 from rejo.distributed.here import in_order, place_of
 from rejo.scoring import CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
@@ -32,8 +27,7 @@ class DecidedFolder(NamedTuple):
     folder : Path
         It has a Parquet file for each part, and ``_rejo.json``.
     manifest : dict
-        What ``_rejo.json`` says: the hash of the model, the files that were decided, the parts of
-        the output and the numbers of cases.
+        What ``_rejo.json`` says.
     counts : CaseCounts or None
         The numbers of cases in detail; ``None`` if an earlier run had decided all of them.
     """
@@ -67,12 +61,9 @@ def predict(
 ) -> DecidedFolder:
     """Decide the cases of Parquet files, and write a folder of Parquet files with the decisions.
 
-    Each row group is a task, and becomes a file of the folder; small ones are put together.  The
-    decisions, row for row, and the columns are those of ``rejo predict`` on a single file.
-
-    A file appears under its name when it is complete; ``_rejo.json`` is the last.  If a worker
-    dies, others do its work; if this process is stopped, the same call goes on with the parts that
-    are there, and ends with the same bytes.
+    The decisions, row for row, and the columns are those of ``rejo predict`` on a single file.  A
+    file appears under its name when it is complete; ``_rejo.json`` is the last.  If this process is
+    stopped, the same call goes on with the parts that are there, and ends with the same bytes.
 
     Parameters
     ----------
@@ -210,7 +201,6 @@ def predict(
 def _about(
     opened: Opened, plan: ScoringPlan, table: ParquetTable, **options: Any
 ) -> dict[str, Any]:
-    """Return what determines the decisions: the model, the files, the options."""
     return {
         "rejo": __version__,
         "model": {"name": opened.found.path.name, "sha256": opened.found.payload_hash},

@@ -19,7 +19,6 @@ class Input(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of all pieces."""
         return sum(piece.rows for piece in self.pieces)
 
     def features(
@@ -52,7 +51,6 @@ class Input(NamedTuple):
 
 
 def input_of(data: Any) -> Input:
-    """Read what there is to know about Parquet files before their rows."""
     try:
         table = None if hasattr(data, "shape") else ParquetTable.of(data)  # a frame has names
     except TypeError:
@@ -70,7 +68,6 @@ def input_of(data: Any) -> Input:
 
 
 def of_csv(path: str, reading: dict[str, Any]) -> Input:
-    """Count the rows of a CSV file, and read its header."""
     stream, columns = csv_stream(path, **reading)
     if not stream.rows:
         raise TableError("the file has no rows", where=path)

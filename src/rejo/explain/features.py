@@ -27,19 +27,7 @@ FEW_LEVELS = 20  # distinct values of a column, up to which they are not numbers
 
 
 class WhyError(RejoError):
-    """A model cannot be explained as asked.
-
-    Attributes
-    ----------
-    problem : str
-        What is wrong.
-    parameter : str or None
-        The parameter to change.
-    where : str or None
-        The place it is about.
-    remedy : str or None
-        What to do about it.
-    """
+    """A model cannot be explained as asked."""
 
 
 class NumericCases(NamedTuple):
@@ -179,7 +167,6 @@ def _dense(seen: Any) -> Floats | None:
 
 
 def _dense_frame(seen: Any) -> Floats | None:
-    """The same of a frame, with the codes of categories; ``None`` if there are words or dates."""
     columns = []
     for i in range(seen.shape[1]):
         column = seen.iloc[:, i]
@@ -240,7 +227,6 @@ def origins(transformer: Any, n_in: int) -> Indices | None:
 
 
 def traced(transformers: Iterable[Any], n_in: int) -> Indices | None:
-    """The same for several transformers, one after the other."""
     found = np.arange(n_in)
     for transformer in transformers:
         step = origins(transformer, len(found))
@@ -270,7 +256,6 @@ def _of_columns(transformer: ColumnTransformer, n_in: int) -> Indices | None:
 
 
 def _places(columns: Any, names: list[str], n_in: int) -> Indices:
-    """Positions of columns that are given as in a ColumnTransformer."""
     if isinstance(columns, slice):
         first, last = (
             names.index(end) + after if isinstance(end, str) else end

@@ -75,7 +75,6 @@ def _inside(model: Any, transformers: list[Any]) -> Any:
 
 
 def through(transformers: list[Any], X: Any) -> Any:
-    """Cases as they come out of transformers."""
     for transformer in transformers:
         if transformer is not None and transformer != "passthrough":
             X = transformer.transform(X)

@@ -1,8 +1,4 @@
-"""Why a case is in doubt: the features that pull it to either side.
-
-:func:`rejo.why` says it in words, case by case, :func:`pulls` in numbers, and
-:func:`doubtful_features` on the whole.
-"""
+"""Why a case is in doubt: the features that pull it to either side."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -31,6 +27,8 @@ from rejo.typical import Typical
 
 __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
 
+
+STRONGEST = 3  # pulls of a case that count for the share of a feature
 MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
 
 
@@ -49,7 +47,6 @@ class Pulls(NamedTuple):
         The two classes, as indices into ``classes_``.
     way : str
         How they were found: "linear", "trees" or "replacement"; "" if there are no cases.
-
     """
 
     rows: Indices
@@ -68,7 +65,7 @@ class DoubtfulFeature(NamedTuple):
     feature : str
         Its name.
     share : float
-        Share of the reviewed cases that have it among their strongest pulls.
+        Share of the reviewed cases that have it among their three strongest pulls.
     pull : float
         Its share of all pulls; 1 in total.
     where : str
@@ -113,9 +110,9 @@ def why(
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         Cases, as the model takes them.
     background : as X, default=None
-        Training cases, or some hundreds of them, to compare with.  The trees of a
-        :class:`~rejo.RejoBoost`, of XGBoost and of LightGBM need none, and a
-        :class:`~rejo.RejectClassifierCV` knows what is typical from its ``fit``.
+        Some hundreds of training cases to compare with.  The trees of a :class:`~rejo.RejoBoost`,
+        of XGBoost and of LightGBM need none, and a :class:`~rejo.RejectClassifierCV` knows what is
+        typical from its ``fit``.
     top : int, default=3
         Most features to name on each side.  Those with less than a twentieth of the strongest pull
         are not named.
@@ -138,12 +135,6 @@ def why(
         - ``towards_lower``, ``towards_upper``: features and their values, the strongest first;
         - ``why``: both in one text, ``"bad: duration 48, amount 9131 | good: age 51"``; for a case
           that is decided, what pulls it to its decision.
-
-    See Also
-    --------
-    rejo.explain.pulls : The same as numbers, for every feature.
-    rejo.explain.doubtful_features : What makes cases doubtful on the whole.
-    review : All decisions; with ``why=3`` they have the reasons beside them.
 
     Examples
     --------
@@ -224,7 +215,6 @@ def doubtful_features(
     *,
     reviewed: Any = None,
     background: Any = None,
-    top: int = 3,
     most: int = 300,
     group: Any = None,
 ) -> list[DoubtfulFeature]:
@@ -238,8 +228,6 @@ def doubtful_features(
         Cases that were reviewed.  ``None``: those that the model would send to review in doubt.
     background : as X, default=None
         As in :func:`rejo.why`.
-    top : int, default=3
-        How many of the strongest pulls of a case count for ``share``.
     most : int, default=300
         Number of reviewed cases to explain at most; a random sample, always the same.
     group : array-like of shape (n_samples,), default=None
@@ -276,7 +264,7 @@ def doubtful_features(
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
     found, seen = _pulls_of(model, X, judgement, rows, background)
-    shares, pull = top_shares(found.values, top)
+    shares, pull = top_shares(found.values, STRONGEST)
     if seen is None or seen.source is None:  # the features are not columns of the table
         seen = as_numbers(insides(model), X)
     usual = float(reviewed.mean())

@@ -27,7 +27,6 @@ def linear_pulls(coef: Floats, Z: Floats, centre: Floats, owner: Indices, m: int
 
 
 def summed_by(values: Floats, owner: Indices, m: int) -> Floats:
-    """Sums (n, m) of the columns (n, p) that belong to each feature."""
     sums = np.zeros((m, len(values)))
     np.add.at(sums, owner, values.T)
     return sums.T

@@ -41,7 +41,6 @@ def said(value: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether this is one of the many ways to say that there is no value."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA is neither equal to itself nor not

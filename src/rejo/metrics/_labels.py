@@ -125,7 +125,6 @@ def _find_reject_label(
 
 
 def distinct(values: NDArray[Any]) -> list[Any]:
-    """All labels once, in order if they can be compared."""
     found = set(values.tolist())
     try:
         return sorted(found)
@@ -142,7 +141,6 @@ def class_list(classes: ArrayLike) -> list[Any]:
 
 
 def agree(true: NDArray[Any], name: str, pred: NDArray[Any], read: Mask) -> Mask:
-    """Compare decisions with true classes, which must be of the same kind where ``read``."""
     decided = pred[read]
     if decided.size and not kinds(decided) <= kinds(true):
         raise _never_equal(true, name, decided)
@@ -184,7 +182,6 @@ def positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
 
 
 def weights(sample_weight: Weights, n_samples: int) -> Floats:
-    """Return valid weights (n_samples,), all 1 by default."""
     if sample_weight is None:
         return np.ones(n_samples)
     weight = floats("sample_weight", sample_weight)

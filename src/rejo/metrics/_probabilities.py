@@ -170,7 +170,6 @@ def reliability_table(
 
 
 def _events(k: Indices, p: Floats, classes: list[Any], label: Any) -> tuple[Floats, Mask]:
-    """Posterior (n_samples,) of what is checked, and whether it happened."""
     if label is None:
         return p.max(axis=1), p.argmax(axis=1) == k
     (place,) = positions("label", labels("label", [label]), classes)

@@ -304,7 +304,6 @@ def count_labels(
     classes: ArrayLike | None,
     sample_weight: Weights = None,
 ) -> Tally:
-    """Validate labels and count right decisions, wrong decisions and rejections."""
     found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
     index = np.where(found.rejected, -1, found.right.astype(np.intp))  # 1: right, 0: wrong

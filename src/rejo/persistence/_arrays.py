@@ -73,7 +73,6 @@ def check_array(name: str, data: Bytes) -> Layout:
 
 @lru_cache(1000)  # many trees of a model have as many nodes
 def _parse(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and type of an array, from its length and its header."""
     if HEADER.fullmatch(str(header[2:], "latin1")) is None:
         raise ValueError
     return read_array_header_1_0(BytesIO(header), max_header_size=LONGEST)
@@ -119,7 +118,6 @@ def array_bytes(values: NDArray[Any]) -> bytes:
 
 
 def read_sparse(name: str, data: Bytes, kind: str) -> Any:
-    """Return sparse rows, as a ``csr_matrix`` or a ``csr_array``."""
     parts = {
         part.removesuffix(".npy"): read_array(name, content, check_array(name, content))
         for part, content in read_zip(data, SPARSE_MEMBER).items()

@@ -64,7 +64,6 @@ def ensure_room(holds: bool, problem: str, max_bytes: int) -> None:
 
 
 def unpack(data: Bytes, max_bytes: int = MAX_BYTES) -> dict[str, Bytes]:
-    """Return the members of a model file by name."""
     members = read_zip(data, MEMBER)
     for name in (HEADER, SCHEMA):
         ensure(name in members, f"the file has no {name}", remedy=ORIGIN)
@@ -76,7 +75,6 @@ def unpack(data: Bytes, max_bytes: int = MAX_BYTES) -> dict[str, Bytes]:
 
 
 def memory_needed(members: Mapping[str, Bytes]) -> int:
-    """Return how many bytes of memory opening a file takes, at most."""
     text = [bytes(members[HEADER]), bytes(members[SCHEMA])]
     values = sum(part.count(mark) for part in text for mark in (b",", b"[", b"{"))
     size = sum(map(len, members.values()))

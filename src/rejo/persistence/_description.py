@@ -59,12 +59,8 @@ class ModelFile:
         :func:`data_hash` of the training data, if given.
     operating_point : dict
         The reject cost or the loss matrix and, if the model was chosen for one, the target.
-    expected : dict or None
-        Rates to expect for new cases.
-    table : dict or None
-        What the model takes from a table besides its features, if given.
-    notes : str
-        What was noted when it was saved.
+    expected, table, notes : dict or None, dict or None, and str
+        As they were given to :func:`save`.
     payload_hash : str
         SHA-256 of the model itself, without this header: the same if a fit is repeated.
     estimators : str
@@ -72,10 +68,8 @@ class ModelFile:
     n_training_rows : int or None
         Rows of the training table that the file contains, at least: those of the part that holds
         most.  None: not known, as a part has a class that rejo does not know.
-    classes : list
-        The classes, in their order.
-    reject_label : object
-        The label of a rejection.
+    classes, reject_label : list, object
+        The classes, in their order, and the label of a rejection.
     n_features : int or None
         Number of features; None if the model does not say.
     most_columns : int
@@ -85,10 +79,6 @@ class ModelFile:
     ----------
     privacy : str
         Whether the file contains rows of the training table, in a few words.
-
-    See Also
-    --------
-    inspect : Read it; with an example.
     """
 
     path: Path
@@ -145,7 +135,6 @@ class ModelFile:
 
 
 def _say_table(table: dict[str, Any]) -> list[str]:
-    """Return what the table needs, and a line for each column on how it was read."""
     lines = table.get("columns_read")
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         return [json.dumps(table, ensure_ascii=False)]
@@ -171,7 +160,6 @@ def _say_point(point: dict[str, Any], classes: list[Any]) -> list[str]:
 
 
 def _say_promises(point: dict[str, Any]) -> list[str]:
-    """Return what is promised, the groups, and which cases count as novel, a line each."""
     said: list[str] = []
     for proof in point.get("guarantees", []):
         if not said:
@@ -231,7 +219,6 @@ def _say_expected(expected: dict[str, Any]) -> str:
 
 
 def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -> ModelFile:
-    """Join the header and what the tree shows."""
     rows = training_rows(schema)
     n_rows = max((n for n in rows.values() if n is not None), default=0)
     facts = {name: value for name, value in header.items() if name != "format"}
@@ -254,7 +241,6 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
 
 
 def _label(value: Any) -> Any:
-    """Return a class as text or a number."""
     ensure(not isinstance(value, (list, dict)), "a class is neither a number nor a string")
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
@@ -296,7 +282,6 @@ def _tree(schema: Schema, node: Node, depth: int, rows: Rows, seen: set[int]) ->
 
 
 def _members(schema: Schema, node: Node, depth: int, rows: Rows, seen: set[int]) -> list[str]:
-    """The lines of each member of a weighted mean, with its weight and its name."""
     attributes = schema.attributes(node)
     names, members, weights = (attributes[key] for key in KNOWN[type_name(node)].weighted)
     lines = []
@@ -337,6 +322,5 @@ def training_rows(schema: Schema) -> dict[int, int | None]:
 
 
 def _rows(schema: Schema, node: Node | None) -> int:
-    """Return how many rows a table has; 0 for all else."""
     shape = schema.shape(node)
     return shape[0] if len(shape) == 2 else 0

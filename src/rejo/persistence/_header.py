@@ -90,7 +90,6 @@ def plain(value: Any) -> Any:
 
 
 def make_header(members: Mapping[str, Bytes], **facts: Any) -> bytes:
-    """Return the header, as indented JSON that people can read too."""
     header = {
         "format": FORMAT,
         "format_version": VERSION,
@@ -122,7 +121,6 @@ TYPES: dict[str, Any] = {
 
 
 def read_header(members: Mapping[str, Bytes]) -> dict[str, Any]:
-    """Return the header; refuse one that this version does not write for these members."""
     header = parse_json(HEADER, members[HEADER])
     ours = isinstance(header, dict) and header.get("format") == FORMAT
     ensure(ours, "rejo.json is not the header of a model file")
@@ -152,7 +150,6 @@ def read_header(members: Mapping[str, Bytes]) -> dict[str, Any]:
 
 
 def _n_values(value: Any, depth: int) -> int:
-    """Count the values in nested lists and dicts of JSON, whose numbers must be finite."""
     if isinstance(value, (dict, list)):
         ensure(depth > 0, "rejo.json is nested too deeply")
         items = value.values() if isinstance(value, dict) else value

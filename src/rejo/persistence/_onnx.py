@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import rejo
+from rejo._errors import optional
 from rejo._io import WholeFile
 from rejo._state import STORABLE
 from rejo.decisions import TIE
@@ -56,23 +57,19 @@ def to_onnx(
 
     Notes
     -----
-    The graph of a kernel machine contains rows of the training set, as its model file does.
-
-    Run graphs with trees in ONNX Runtime 1.24 or newer. Version 1.23 adds up the trees of three or
-    more classes wrongly, and decides other things.
+    The graph of a kernel machine contains rows of the training set, as its model file does.  Run
+    graphs with trees in ONNX Runtime 1.24 or newer: 1.23 adds up the trees of several classes
+    wrongly.
 
     Examples
     --------
+    >>> from onnxruntime import InferenceSession
     >>> from rejo import RejoLinear, to_onnx
     >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> graph = to_onnx(RejoLinear(reject_cost=0.2).fit(X, y))
     >>> [output.name for output in graph.graph.output]
     ['label', 'index', 'scores']
-
-    A runtime without Python decides the same:
-
-    >>> from onnxruntime import InferenceSession
     >>> session = InferenceSession(graph.SerializeToString())
     >>> session.run(["label"], {"X": X[:5]})[0]
     array([ 0,  0, -1,  0,  0], dtype=int64)
@@ -105,11 +102,7 @@ class _Graph:
     """Nodes and constants so far; every method returns the name of what it adds."""
 
     def __init__(self) -> None:
-        try:
-            import onnx
-        except ImportError:
-            raise ImportError('to_onnx needs onnx: pip install "rejo[onnx]"') from None
-        self.onnx = onnx
+        self.onnx = optional("onnx", "to_onnx", "onnx", "onnx")
         self.nodes: list[Any] = []
         self.unknown: list[str] = []  # whether (n,) a case cannot be decided
         self.constants: list[Any] = []
@@ -173,17 +166,14 @@ class _Graph:
         return self.add("MatMul", values, float(factor) * np.eye(n_columns))
 
     def falling(self, values: str, n_columns: int) -> str:
-        """Add the values (n, n_columns), the highest of each row first."""
         output = self.add("TopK", values, np.array([n_columns]), axis=1)
         self.nodes[-1].output.append(f"{output}_columns")
         return output
 
     def cast(self, value: str, kind: str) -> str:
-        """Add a conversion to one of ONNX's types."""
         return self.add("Cast", value, to=getattr(self.onnx.TensorProto, kind))
 
     def constant(self, value: Any) -> str:
-        """Add an array of doubles, of 64-bit integers or of strings."""
         name = f"constant_{len(self.constants)}"
         values = np.asarray(value)
         if values.dtype.kind in "fiub":
@@ -258,7 +248,6 @@ class _Graph:
         return index, {"posteriors": (p, ["n", K]), "worth": (worth, ["n"])}
 
     def finish(self, index: str, more: dict[str, Any], n_features: int, decider: Any) -> Any:
-        """Return the whole model: the decisions, and the doubles they follow from."""
         helper, T = self.onnx.helper, self.onnx.TensorProto
         labels = _labels(decider)
         for unknown in self.unknown if decider.reject_label_ is not None else ():
@@ -310,7 +299,6 @@ def _labels(decider: Any) -> Any:
 
 
 def _columns(part: Any, labels: Any) -> list[int]:
-    """Column of each label in what a classifier puts out."""
     classes = np.asarray(part.classes_).tolist()
     return [classes.index(label) for label in labels.tolist()]
 

@@ -21,13 +21,7 @@ from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._sklearn import STATELESS
 from rejo.persistence._sklearn_steps import complete
-from rejo.persistence._trusted import (
-    KNOWN,
-    SETTINGS,
-    kept_names,
-    parameters_of,
-    type_name_of,
-)
+from rejo.persistence._trusted import KNOWN, SETTINGS, kept_names, parameters_of, type_name_of
 
 PLAIN = (str, bytes, int, float)
 # What a file says about these is ignored: a model starts no processes and prints nothing.
@@ -84,7 +78,6 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
 
 
 def _is_vouched(part: Any, asked: Collection[str]) -> bool:
-    """Return whether the caller vouches for a part, which was saved with all its attributes."""
     name = type_name_of(part)
     return name in asked and not getattr(part, "__dict__", {}).keys() <= kept_names(name)
 
@@ -106,7 +99,6 @@ def _parts(root: Any) -> list[Any]:
 
 
 def _held_in(part: Any) -> Iterable[Any]:
-    """Return what a part of a model is made of."""
     if isinstance(part, np.ndarray):
         return part.ravel().tolist() if part.dtype == object else ()
     if isinstance(part, dict):
@@ -117,7 +109,6 @@ def _held_in(part: Any) -> Iterable[Any]:
 
 
 def _is_prototype(part: Any) -> bool:
-    """Return whether a part is an estimator with nothing that only a fit sets."""
     if not isinstance(part, BaseEstimator) or isinstance(part, STATELESS):
         return False
     return vars(part).keys() <= parameters_of(type(part)) | SETTINGS.keys()

@@ -43,8 +43,7 @@ def save(
 ) -> None:
     """Write a fitted model to a file that can be opened without running code from it.
 
-    The file appears whole or not at all.  If the process is killed while it writes, a hidden
-    ``.part`` file may remain beside ``path``.
+    The file appears whole or not at all.
 
     Parameters
     ----------
@@ -58,8 +57,8 @@ def save(
         Rates to expect for new cases, for the header.  By default those of the model, if it has
         ``expected_``.
     table : dict, default=None
-        What a table must have besides the features, such as the columns of classes and of row
-        names, for the header: strings, numbers, and lists and dicts of these.
+        What a table must have besides the features, for the header: strings, numbers, and lists and
+        dicts of these.
     notes : str, default=""
         Anything else worth knowing, for the header.
     overwrite : bool, default=False
@@ -72,12 +71,6 @@ def save(
     ------
     ModelFileError
         If the model holds something that :func:`load` would not open.
-
-    See Also
-    --------
-    load : Open the file.
-    rejo.persistence.inspect : Describe the file without building the model.
-    to_onnx : Export the decisions to other runtimes.
 
     Examples
     --------
@@ -141,9 +134,8 @@ def load(
     path : str or path-like
         A file or a pipe.
     max_bytes : int, default=2**28
-        How much memory opening the file may take.  It needs twice the size of the file, 1000 bytes
-        for each array and, for the JSON in it, six times its size and 280 bytes for each value.
-        If that is more, the file is refused before anything is allocated.
+        How much memory opening the file may take, at least twice its size.  If it may take more,
+        the file is refused before anything is allocated.
     trusted : collection of str, default=()
         Full names of types that the file may name besides ours, such as
         ``"sklearn.decomposition._pca.PCA"``.  Nothing is guaranteed then: their modules are
@@ -165,12 +157,6 @@ def load(
     -----
     UserWarning
         If another version of scikit-learn wrote the file.
-
-    See Also
-    --------
-    save : Write the file.
-    rejo.persistence.inspect : Describe it without building the model.
-    rejo.persistence.open_file : Both in one reading.
 
     Examples
     --------
@@ -200,10 +186,8 @@ def open_file(
 
     Returns
     -------
-    model : RejectClassifier or Pipeline
-        As :func:`~rejo.load` returns it.
-    file : ModelFile
-        As :func:`inspect` returns it.
+    model, file : (RejectClassifier or Pipeline, ModelFile)
+        As :func:`~rejo.load` and :func:`inspect` return them.
     """
     return _open(path, max_bytes, trusted)
 
@@ -215,11 +199,7 @@ def inspect(
 
     Parameters
     ----------
-    path : str or path-like
-        A file or a pipe.
-    max_bytes : int, default=2**28
-        How much memory reading the file may take; see :func:`~rejo.load`.
-    trusted : collection of str, default=()
+    path, max_bytes, trusted
         As for :func:`~rejo.load`; but nothing is imported, and nothing runs.
 
     Returns
@@ -278,7 +258,6 @@ def _open(
 
 
 def _build(schema: Schema, point: Mapping[str, Any] | None = None) -> Any:
-    """Build the model of a checked tree, and check that its parts agree."""
     model = build(schema)
     check_and_restore(model, schema.asked)
     if point is not None:

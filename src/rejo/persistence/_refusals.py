@@ -18,36 +18,10 @@ class ModelFileError(RejoError):
     """A model file cannot be trusted or read, or a model cannot be put into one.
 
     The message is one line: the file, what is wrong with it, and what to do.
-
-    Parameters
-    ----------
-    problem : str
-        What is wrong.
-    parameter : str, default=None
-        The parameter to change.
-    where : str, default=None
-        The file.
-    remedy : str, default=None
-        What to do about it.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo import ModelFileError, load
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "model.rejo")
-    ...     _ = path.write_text("not a model")
-    ...     try:
-    ...         load(path)
-    ...     except ModelFileError as error:
-    ...         print(error.problem)
-    not a model file: it is not a zip file.
     """
 
 
 def untrusted(places: Mapping[str, str]) -> ModelFileError:
-    """Return the error for types that are not on the list, each with a place in the model."""
     found = "; ".join(f"{where} is a {name}" for name, where in list(places.items())[:5])
     return ModelFileError(
         f"{found}: not a trusted type" + ("" if len(places) == 1 else " each"),
@@ -64,7 +38,6 @@ def untrusted(places: Mapping[str, str]) -> ModelFileError:
 def ensure(
     holds: Any, problem: str, *, remedy: str | None = None, parameter: str | None = None
 ) -> None:
-    """Refuse a file unless a condition holds."""
     if not holds:
         raise ModelFileError(problem, remedy=remedy, parameter=parameter)
 
@@ -99,7 +72,6 @@ def about(path: Path, prefix: str = "", remedy: str | None = None) -> Iterator[N
 
 
 def first_line(error: Exception) -> str:
-    """Return the beginning of an error's message."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 

@@ -14,7 +14,6 @@ def pipeline(step: Any, graph: Any, X: str) -> str:
 
 
 def scale(step: Any, graph: Any, X: str) -> str:
-    """``(X - mean) / scale``, each if it was asked for."""
     X = graph.add("Sub", X, step.mean_) if step.with_mean else X
     if not step.with_std:
         return X
@@ -24,7 +23,6 @@ def scale(step: Any, graph: Any, X: str) -> str:
 
 
 def impute(step: Any, graph: Any, X: str) -> str:
-    """The statistic of the column where ``X`` is NaN."""
     values = np.asarray(step.statistics_, dtype=np.float64)
     missing = step.missing_values
     simple = isinstance(missing, float) and np.isnan(missing) and not step.add_indicator
@@ -37,7 +35,6 @@ def impute(step: Any, graph: Any, X: str) -> str:
 
 
 def nystroem(step: Any, graph: Any, X: str) -> str:
-    """Kernel values with some training rows, and a linear map of them."""
     if step.kernel != "rbf" or step.kernel_params:
         raise ValueError(
             f"to_onnx exports a Nystroem with kernel='rbf' and its gamma; got {step!r}."

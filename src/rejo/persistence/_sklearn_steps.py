@@ -75,7 +75,6 @@ def complete(part: Any) -> None:
 
 
 def features_of(part: Any) -> int | None:
-    """Return how many columns a fitted part takes; ``None`` if it does not say."""
     n = getattr(part, "n_features_in_", None)
     return None if n is None else int(n)
 
@@ -116,7 +115,6 @@ def check_pipeline(model: Any) -> None:
 
 
 def columns_out(step: Any) -> int | None:
-    """Return how many columns a fitted step puts out; ``None`` if it does not say."""
     if isinstance(step, Pipeline):
         steps = [part for _, part in step.steps if not _passes(part)]
         return columns_out(steps[-1]) if steps else None

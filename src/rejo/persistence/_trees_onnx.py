@@ -61,7 +61,6 @@ def boosting_scores(model: Any, graph: Any, X: str) -> str:
 
 
 def boosting(model: Any, graph: Any, X: str) -> str:
-    """Posteriors (n, K) of the scores."""
     return str(graph.from_logits(boosting_scores(model, graph, X), len(model.classes_)))
 
 

@@ -1,8 +1,7 @@
-"""Every type and function that a model file may name, one by one.
+"""Every type and function that a model file may name, one by one, unless the caller adds to it.
 
-This list is the whole of what may be in a file unless the caller adds to it, and it is checked
-before anything is built.  It is put together once, from what rejo's classes say about themselves
-and from the table of scikit-learn's.
+The list is put together once, from what rejo's classes say about themselves and from the table of
+scikit-learn's.
 """
 
 from functools import cache
@@ -33,7 +32,6 @@ def _in(module: str, names: str) -> frozenset[str]:
 
 
 def _own(name: str, cls: type) -> Known:
-    """Read off a class of rejo what it says about itself."""
     return Known(
         name,
         check=getattr(cls, "_check_state", None),
@@ -83,22 +81,18 @@ TRUSTED_TYPES = tuple(sorted(frozenset().union(*TRUSTED.values())))
 
 
 def type_name_of(part: Any) -> str:
-    """Return the full name of the type of an object."""
     return f"{type(part).__module__}.{type(part).__name__}"
 
 
 def class_named(name: str) -> Any:
-    """Return a type or a function by its full name, which must have been checked."""
     module, _, name = name.rpartition(".")
     return getattr(import_module(module), name)
 
 
 def parameters_of(cls: Any) -> frozenset[str]:
-    """Names of the parameters of an estimator; empty for other classes."""
     return frozenset(cls._get_param_names() if issubclass(cls, BaseEstimator) else ())
 
 
 @cache
 def kept_names(name: str) -> frozenset[str]:
-    """Names of the attributes that a file keeps of an object of a class on the list."""
     return parameters_of(class_named(name)) | (KNOWN[name].fitted or {}).keys() | SETTINGS.keys()

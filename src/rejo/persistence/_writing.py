@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
 
+from rejo._errors import optional
 from rejo.persistence._arrays import repack_sparse
 from rejo.persistence._container import SCHEMA
 from rejo.persistence._refusals import TRUST, ModelFileError
@@ -57,15 +58,11 @@ def serialise(model: Any, trusted: Collection[str] = ()) -> tuple[dict[str, byte
 
 
 def _dumped(model: Any) -> bytes:
-    """Return the model as skops writes it."""
-    try:
-        import skops.io
-    except ImportError:
-        raise ImportError('model files need skops: pip install "rejo[files]"') from None
+    skops = optional("skops.io", "a model file", "skops", "files")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's, within skops
-            return bytes(skops.io.dumps(model))
+            return bytes(skops.dumps(model))
     except Exception as error:  # any part may fail to say what it holds
         problem = f"skops cannot store a part of the model ({str(error)[:200]})"
         raise ModelFileError(problem, remedy=OTHER_TYPES) from None
@@ -107,7 +104,6 @@ def _kept(root: Any, trusted: frozenset[str]) -> tuple[Any, dict[str, str]]:
 
 
 def _only(node: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the node of a dict with some of its keys."""
     types = node["key_types"]
     pairs = zip(node["content"].items(), types["content"], strict=True)
     kept = [(key, item, kind) for (key, item), kind in pairs if key in names]

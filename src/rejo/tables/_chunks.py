@@ -12,13 +12,7 @@ from rejo._typing import Indices
 from rejo.tables.columns import AS_PYTHON, NOWHERE, read_column
 from rejo.tables.dates import order_of, read_date
 from rejo.tables.doubts import check_table
-from rejo.tables.errors import (
-    PIECE,
-    as_list,
-    check_unpacked,
-    import_pandas,
-    import_pyarrow,
-)
+from rejo.tables.errors import PIECE, as_list, check_unpacked, import_pandas, import_pyarrow
 from rejo.tables.numbers import (
     OTHER,
     NumberCounts,
@@ -66,8 +60,7 @@ def read_chunks(
 ) -> Iterator[Any]:
     r"""Read the columns that a fitted encoder needs, in chunks; memory use does not grow.
 
-    What the training table was told about how to read it holds for this table too: words for
-    missing values, marks, spellings, the header, other names of columns.
+    What the training table was told about how to read it holds for this table too.
 
     Parameters
     ----------
@@ -82,14 +75,13 @@ def read_chunks(
     rows : int, default=100_000
         Maximum number of rows in a chunk.
     **reading : dict
-        Other options of :func:`read_table`; this file need not be written like the training table.
-        ``missing`` adds to that of training, ``words`` has no effect, and the header is the first
-        row that has the names of all columns that are needed, unless ``header`` says otherwise.
+        Other options of :func:`read_table`.  ``missing`` adds to that of training, ``words`` has no
+        effect, and the header is the first row that has the names of all columns that are needed.
 
     Yields
     ------
     DataFrame
-        Columns of the encoder, then those of ``text``.  The index numbers the data rows from 0.
+        Columns of the encoder, then those of ``text``; the index numbers the data rows from 0.
         A column of ``text`` that the encoder uses is of the encoder's kind; as it is written, it
         has ``AS_WRITTEN`` before its name.  A file without rows gives one empty frame.
 
@@ -101,11 +93,6 @@ def read_chunks(
     ------
     TableError
         If a column is missing, or the file is damaged.
-
-    See Also
-    --------
-    read_table : Read a whole table, for training.
-    TableWriter : Write decisions, one frame after the other.
 
     Examples
     --------

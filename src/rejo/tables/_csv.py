@@ -1,8 +1,7 @@
 """CSV files: pyarrow reads them, all columns as strings.
 
 Ours is what comes before: the bytes as UTF-8 whatever the encoding, gzip, the separator and the
-header.  Files that are not text at all (a workbook, an archive) are recognised by their first
-bytes.  Rows with too many or too few fields keep their place, and are in doubt.
+header.  Rows with too many or too few fields keep their place, and are in doubt.
 """
 
 import codecs
@@ -31,15 +30,7 @@ from rejo.tables.errors import (
     shown,
     too_large,
 )
-from rejo.tables.sources import (
-    LOOK,
-    How,
-    Piece,
-    Source,
-    header_names,
-    header_row,
-    name_of,
-)
+from rejo.tables.sources import LOOK, How, Piece, Source, header_names, header_row, name_of
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
 UNKNOWN = 1 << 60  # bytes of a pipe, of which little is in memory at a time
@@ -217,7 +208,6 @@ class _Stream:
         self._parts, self._left, self._lock = parts, b"", RLock()
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most ``size`` bytes; empty at the end."""
         with self._lock:
             self._left = self._left or next(self._parts, b"")
             data, self._left = self._left[:size], self._left[size:]
@@ -236,8 +226,6 @@ class _Stream:
 
 
 class CsvSource(Source):
-    """A CSV file that is read once, from beginning to end."""
-
     format = "csv"
 
     def __init__(self, path: str | os.PathLike[str], reader: Utf8, how: How) -> None:
@@ -325,7 +313,6 @@ class CsvSource(Source):
         yield None
 
     def _parts(self) -> Iterator[bytes]:
-        """Yield the rows as they are, and one that closes the file."""
         yield self._start[sum(map(len, self._start.splitlines(True)[: self._n_above])) :]
         while data := self._reader.read(BLOCK):
             yield data
@@ -344,7 +331,6 @@ class CsvSource(Source):
         return (END + self.sep) * len(self.own_names) + END + "\n"
 
     def _left_out(self, row: Any) -> str:
-        """Keep a row that pyarrow does not take."""
         if row.text.startswith(END):
             self._is_closed = True
         elif not row.text.strip():
@@ -359,7 +345,6 @@ class CsvSource(Source):
     # ---- places --------------------------------------------------------------------------------
 
     def refusal(self, row: int, why: str, detail: str) -> TableError:
-        """Return the error for a row with too many or too few fields."""
         found, n_columns = int(detail), len(self.own_names)
         remedy = "Fix that line: cells that contain the separator need quotes around them."
         if found == n_columns + 1:
@@ -406,7 +391,6 @@ class CsvSource(Source):
                 line, size = self._n_above + rows.line_num + 1, 0
 
     def _unreadable(self, row: int, reason: str) -> TableError:
-        """Return the error for a file that pyarrow does not read to its end."""
         where = f"{self.name}, row {row + 1}"
         try:
             for line in self._lines():
@@ -451,7 +435,6 @@ def _long_row(where: str, what: str = "the row that begins here", limit: int = R
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[CsvSource]:
-    """Open a CSV file and find out how it is written."""
     with open_bytes(path) as stream:
         yield CsvSource(path, Utf8(stream, how.encoding, name_of(path)), how)
 

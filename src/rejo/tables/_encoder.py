@@ -48,8 +48,6 @@ MOST_WORDS = 10_000  # for missing values, and other names
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a DataFrame with mixed columns into an array of numbers on comparable scales.
 
-    It may be a DataFrame of pandas or of polars.
-
     Numbers are standardised and clipped at a million standard deviations.  Missing numbers are
     replaced by the median; if training had enough, another column marks them.  Words are one-hot
     encoded: one column for each frequent word, one for all rare words together ("other"), and one
@@ -68,18 +66,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     min_count : int, default=5
         Minimum number of rows with a word that gets a column of its own, or with a missing value
         for these to get one; with fewer than 100 rows, 5 percent of them.
-    scale : bool, default=True
-        Whether to standardise numbers and days.
     written : dict of str to dict, default=None
-        How dates and numbers are written in files, as in ``Table.written``: ``{"format": ...}``
-        for a column of dates, ``{"decimal": ..., "unit": ...}`` for numbers. It does not matter
-        for columns that hold dates or numbers already, but :func:`read_chunks` reads by it.
-        ``None``: what :func:`read_table` left in ``X.attrs``, else as Python writes them.
+        How dates and numbers are written in the files that :func:`read_chunks` reads, as in
+        ``Table.written``. ``None``: what :func:`read_table` left in ``X.attrs``, else as in Python.
     reading : dict, default=None
-        What was said about how to read the table, as in ``Table.reading``; :func:`read_chunks`
-        reads by it. Also ``time``, the column of dates that order the rows (``None``: there is
-        none; if it is not given, it is looked for), and ``keep``, columns that are features even
-        so.
+        What was said about how to read the table, as in ``Table.reading``; also ``time``, the
+        column of dates that order the rows (``None``: there is none; by default it is looked for),
+        and ``keep``, columns that are features even so.
         ``None``: what :func:`read_table` left in ``X.attrs``.
     prices : dict of str to bool, default=None
         Columns of numbers that prices depend on, such as the amount of a loan, and whether they
@@ -98,11 +91,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     left_out_ : dict of str to str
         The reason for each column left out.
     learnt_ : dict of str to dict
-        For numbers and dates ``fill``, ``center``, ``scale``, and ``low`` and ``high``, beyond
-        which :meth:`check` doubts them; for words ``categories``, ``other``, and ``rare``, short
-        hashes of rare words; for all, ``missing``: whether values were missing in training, and
-        ``bins``, how many cells were where. Dates have a ``role``: ``"time"`` if they order the
-        rows, ``"age"`` if they become ages; so have numbers that are no features: ``"price"``.
+        What was learnt from each column in use.  A column of dates has a ``role``: ``"time"`` if
+        they order the rows, ``"age"`` if they become ages; so have numbers that are no features:
+        ``"price"``.
     reading_ : dict
         How tables are read, with the column ``time`` that was found.
 
@@ -134,7 +125,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
-        "scale": ["boolean"],
         "written": [dict, None],
         "reading": [dict, None],
         "prices": [dict, None],
@@ -145,14 +135,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         *,
         max_categories: int = 20,
         min_count: int = 5,
-        scale: bool = True,
         written: dict[str, dict[str, str]] | None = None,
         reading: dict[str, Any] | None = None,
         prices: dict[str, bool] | None = None,
     ) -> None:
         self.max_categories = max_categories
         self.min_count = min_count
-        self.scale = scale
         self.written = written
         self.reading = reading
         self.prices = prices
@@ -239,17 +227,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return columns.learn_category(values, self.max_categories, self.min_count)
         if kind == "date":
             role = "" if time is None else "age"
-            return columns.learn_number(values, self.scale, self.min_count, DECADE, role)
+            return columns.learn_number(values, self.min_count, DECADE, role)
         if columns.counts_the_rows(values, column.index):
             return "row numbers"
-        return columns.learn_number(values, self.scale, self.min_count)
+        return columns.learn_number(values, self.min_count)
 
     def _learn_price(self, column: Any, kind: str, written: dict[str, str]) -> dict[str, Any]:
         """Learn about a column that only prices depend on."""
         found: dict[str, Any] | str = f"it holds a {kind}"
         if kind == "number":
             values = columns.read_as(column, kind, written)
-            found = columns.learn_number(values, self.scale, self.min_count, role="price")
+            found = columns.learn_number(values, self.min_count, role="price")
         if isinstance(found, str):
             where = f"column {shown(column.name)}"
             raise TableError(f"prices need numbers: {found}", where=where, parameter="prices")
@@ -268,7 +256,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         X = self._columns_of(X)
         values, widths = self._read(X, self.kinds_), list(map(len, self._outputs()))
-        farthest = columns.FARTHEST if self.scale else np.inf
         for name, kind in self.kinds_.items():
             if kind == "category":
                 values[name] = columns.levels_of(values[name], self.learnt_[name])
@@ -281,16 +268,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 if kind == "category":
                     columns.write_levels(part, column)
                 elif width:
-                    columns.write_numbers(part, column, kind, self.learnt_[name], farthest)
+                    columns.write_numbers(part, column, kind, self.learnt_[name])
                 start += width
         return out
 
     def check(self, X: Any) -> Checked:
         """Find the rows that a model should not decide, and why.
-
-        These are rows with a cell that cannot be read, a word not seen in training, a number far
-        outside the range of training, or no value where training hardly ever lacked one, and rows
-        without any value.
 
         Return ``frame``, as ``X`` but with cells that cannot be read missing, so that
         :meth:`transform` can encode it; ``doubts``, by position of the row; and ``reasons()``, the
@@ -312,7 +295,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return checked._replace(frame=like_given(X, checked))
 
     def _columns_of(self, X: Any) -> Any:
-        """Return a frame of pandas that has the columns of training."""
         check_is_fitted(self)
         X = _frame(X)
         check_columns("X", self.kinds_, X.columns)
@@ -385,7 +367,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.repeat([place[name] for name in self.kinds_], widths)
 
     def _outputs(self) -> list[list[Origin]]:
-        """Return the columns that each column becomes."""
         return [origins(name, kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
 
     def describe(self, features: Any, row: Any = None) -> list[str]:
@@ -419,7 +400,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             how = written.get(name, {})
             fine = fit(how, WRITTEN) and how.keys() == AS_PYTHON.get(kind, {}).keys()
             require(fine, self, f"how column {name!r:.40} is written is malformed")
-            fine = _is_learnt(kind, learnt[name], self.max_categories, self.scale)
+            fine = _is_learnt(kind, learnt[name], self.max_categories)
             require(fine, self, f"what it knows about column {name!r:.40} is malformed")
         # The name of a column stands in those of all that it becomes.
         letters = (len(n) * (4 + len(known.get("categories", ()))) for n, known in learnt.items())
@@ -436,9 +417,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 # ---- what may be known ------------------------------------------------------------------------
 
 
-def real(low: float = -LARGEST, high: float = LARGEST) -> Must:
+def real(low: float = -LARGEST) -> Must:
     """Return what a number of Python must be that is not an integer."""
-    return Must("a float", lambda value, _: type(value) is float and low <= value <= high)
+    return Must("a float", lambda value, _: type(value) is float and low <= value <= LARGEST)
 
 
 CELLS = each(count(0, 1 << 53))
@@ -473,7 +454,6 @@ def fit(found: Any, known: Mapping[str, Must], *, whole: bool = False) -> bool:
 
 
 def is_reading(how: Any) -> bool:
-    """Return whether this says how a table is read."""
     words = ("missing", "keep", "rename")
     return fit(how, READING) and sum(len(how.get(name, ())) for name in words) <= MOST_WORDS
 
@@ -485,8 +465,7 @@ def _are_bins(bins: Any) -> bool:
     return len(bins["counts"]) - 2 == len(edges) <= BINS + 1 and edges == sorted(edges)
 
 
-def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> bool:
-    """Return whether a column of this kind can be written by what was learnt about it."""
+def _is_learnt(kind: str, learnt: Any, max_categories: int) -> bool:
     if kind == "category":
         if not fit(learnt, WORDS, whole=True):
             return False
@@ -500,12 +479,10 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> boo
         return fine and bool(marks) == other and marks == sorted(set(marks))[: columns.MOST_MARKS]
     fine = fit(learnt, NUMBERS, whole=True) and learnt["low"] <= learnt["fill"] <= learnt["high"]
     roles = ("", "age", "time") if kind == "date" else ("", "price")
-    fine = fine and learnt["role"] in roles and (kind != "date" or abs(learnt["fill"]) <= 1e8)
-    return fine and (scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0))
+    return fine and learnt["role"] in roles and (kind != "date" or abs(learnt["fill"]) <= 1e8)
 
 
 def _frame(X: Any) -> Any:
-    """Return a DataFrame of pandas or polars as one of pandas, if its columns have names."""
     X = columns.as_pandas(X)
     if not (hasattr(X, "iloc") and hasattr(X, "attrs") and hasattr(X, "columns")):
         raise TypeError(f"X must be a pandas or polars DataFrame, got {type(X).__name__}")

@@ -1,9 +1,7 @@
 """Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods): python-calamine reads them.
 
 It reads into memory, and a workbook comes from anywhere: the sizes of its parts are counted before
-it is opened, and it is read in a process of its own with a limit of memory and of time.  A cell has
-the value that was seen last: a formula has its result, a merged cell its value in the first place.
-Errors such as ``#N/A``, and formulas that were never computed, are missing values.
+it is opened, and it is read in a process of its own with a limit of memory and of time.
 """
 
 import json
@@ -21,7 +19,7 @@ from threading import Timer
 from time import monotonic
 from typing import Any, BinaryIO
 
-from rejo._errors import Setting, Text
+from rejo._errors import Setting, Text, optional
 from rejo.tables import _excel_process
 from rejo.tables.errors import (
     PIECE,
@@ -44,8 +42,6 @@ OLD = b"\xd0\xcf\x11\xe0"  # first bytes of a file of Excel before 2007, or with
 
 
 class ExcelSource(RowSource):
-    """A sheet of a workbook, open."""
-
     format = "excel"
 
     def __init__(self, path: Path, size: int, lines: Iterator[Any], how: How) -> None:
@@ -84,7 +80,6 @@ class ExcelSource(RowSource):
         return super().place(self._start + row, column)
 
     def _header(self, how: How) -> tuple[list[str], int]:
-        """Return the names of the columns, and the number of the row that has them."""
         filled = (row for row in self._found if any(cell is not None for cell in row[1]))
         first = list(islice(filled, LOOK))
         if not first:
@@ -126,7 +121,6 @@ def _name(value: Any) -> str:
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[ExcelSource]:
-    """Open a sheet; the process that reads it ends with the context."""
     size = _check(Path(path))
     with closing(_read(Path(path), how.sheet or "", size)) as lines:
         yield ExcelSource(Path(path), size, lines, how)
@@ -142,7 +136,6 @@ def sheet_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def damaged(name: str, reason: str) -> TableError:
-    """Return the error for a workbook that cannot be read."""
     return TableError(
         f"this is not an Excel file, or it is damaged ({reason})",
         where=name,
@@ -156,10 +149,7 @@ def damaged(name: str, reason: str) -> TableError:
 def _check(path: Path) -> int:
     """Refuse an archive whose parts are too many, too large or packed in unusual ways."""
     refuse_folder(path, str(path))
-    try:
-        import python_calamine  # noqa: F401
-    except ImportError:
-        raise ImportError('a workbook needs python-calamine: pip install "rejo[tables]"') from None
+    optional("python_calamine", "a workbook", "python-calamine", "tables")
     with path.open("rb") as stream:
         start, size = stream.read(4), stream.seek(0, 2)
         if start == OLD and path.suffix.lower() == ".xls":

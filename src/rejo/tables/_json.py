@@ -23,8 +23,6 @@ BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 class JsonSource(RowSource):
-    """A JSON file that is read once, from beginning to end."""
-
     format = "json"
 
     def __init__(self, reader: Utf8) -> None:
@@ -49,14 +47,11 @@ class JsonSource(RowSource):
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: How) -> Iterator[JsonSource]:
-    """Open a JSON file."""
     with open_bytes(path) as stream:
         yield JsonSource(Utf8(stream, how.encoding, name_of(path)))
 
 
 class _Twice(dict[str, Any]):
-    """An object in which a name occurs twice."""
-
     name = ""
 
 
@@ -72,7 +67,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _objects(reader: Utf8) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file, of which a small part is in memory."""
     text = _Text(reader)
-    start = text.next()
+    start = text.next(skip="[")
     if start not in ("[", "{"):
         problem = "the file is empty" if not start else f"JSON does not begin with {shown(start)}"
         raise TableError(
@@ -81,26 +76,18 @@ def _objects(reader: Utf8) -> Iterator[dict[str, Any]]:
             remedy="It must hold an object for each row. If it is a CSV file, give it the ending "
             ".csv.",
         )
-    if start == "{":
-        while text.next():
-            yield text.object()
-        return
-    text.skip()
-    if text.next() != "]":
+    listed = start == "["
+    more = not listed or text.next() != "]"
+    while more:
         yield text.object()
-        while text.next() == ",":
-            text.skip()
-            yield text.object()
-    if text.next() != "]":
+        more = text.next(skip=",") == "," if listed else bool(text.next())
+    if listed and text.next(skip="]") != "]":
         raise text.wrong("a list must have commas between its objects, and an end")
-    text.skip()
     if text.next():
         raise text.wrong("something follows the list")
 
 
 class _Text:
-    """The text of a file, taken from the front."""
-
     def __init__(self, reader: Utf8) -> None:
         self._reader = reader
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -110,16 +97,15 @@ class _Text:
         ).raw_decode
         self._text, self._at, self._line, self._ended = "", 0, 1, False
 
-    def next(self) -> str:
-        """Return the next character that is not blank, without taking it; empty at the end."""
+    def next(self, skip: str = " ") -> str:
+        """Return the next character that is not blank, empty at the end; take only ``skip``."""
         while True:
             self._take(BLANKS.match(self._text, self._at).end())  # type: ignore[union-attr]
             if self._at < len(self._text) or self._ended:
-                return self._text[self._at : self._at + 1]
+                found = self._text[self._at : self._at + 1]
+                self._at += found == skip
+                return found
             self._more()
-
-    def skip(self) -> None:
-        self._at += 1
 
     def object(self) -> dict[str, Any]:
         self.next()

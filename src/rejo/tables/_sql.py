@@ -1,7 +1,7 @@
 """Tables of databases: rows of a table or a query, as they come, and a table that is written.
 
-SQLite and PostgreSQL are known, through SQLAlchemy.  A database is opened for reading only, so
-that a query cannot change it.  Names are always quoted.  What an error says never has a password.
+A database is opened for reading only, so that a query cannot change it.  Names are always quoted.
+What an error says never has a password.
 """
 
 import errno
@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from rejo._errors import Setting, Text
+from rejo._errors import Setting, Text, optional
 from rejo._io import split_url
 from rejo.tables.errors import (
     ROW,
@@ -112,10 +112,7 @@ class Database:
                 return connection
 
             return sa.create_engine("sqlite://", creator=open_file, poolclass=sa.pool.NullPool)
-        try:
-            import psycopg  # noqa: F401
-        except ImportError:
-            raise ImportError('PostgreSQL needs psycopg: pip install "rejo[tables]"') from None
+        optional("psycopg", "PostgreSQL", "psycopg", "tables")
         url = self._url.set(drivername="postgresql+psycopg")
         if "connect_timeout" not in url.query:
             url = url.update_query_dict({"connect_timeout": PATIENCE})
@@ -126,7 +123,6 @@ class Database:
         return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
 
     def check_file(self, write: bool) -> None:
-        """Refuse a file that is not a database; it may be written if it does not exist."""
         refuse_folder(self.path, self.name)
         if self.path.exists():
             with self.path.open("rb") as file:
@@ -139,7 +135,6 @@ class Database:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn any error of SQLAlchemy or of a driver into a TableError."""
         sa = import_sqlalchemy()
         try:
             yield
@@ -165,8 +160,6 @@ class Database:
 
 
 class Place(NamedTuple):
-    """A table of a database."""
-
     schema: str | None
     table: str
     kind: str = "new"  # or "table" or "view"
@@ -183,8 +176,6 @@ def quoted(name: str) -> str:
 
 
 class SqlSource(RowSource):
-    """A table, or the result of a query."""
-
     format = "sql"
 
     def __init__(self, database: Database, connection: Any, query: str | None) -> None:
@@ -215,7 +206,6 @@ class SqlSource(RowSource):
             self.names = [column["name"] for column in columns]
 
     def close(self) -> None:
-        """Give up what has not been read."""
         if self._result is not None:
             self._result.close()
 
@@ -253,7 +243,6 @@ class SqlSource(RowSource):
 
 @contextmanager
 def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
-    """Open a table of a database, or the result of a query."""
     database = Database(os.fspath(url))
     with (
         database.connect() as connection,
@@ -266,7 +255,6 @@ def open_table(url: str | os.PathLike[str], how: How) -> Iterator[SqlSource]:
 
 
 def check_new_table(database: Database, connection: Any, *, overwrite: bool) -> Place:
-    """Return where a table is to be written; one that is there is to be replaced."""
     name = database.table
     if not name:
         raise TableError(
@@ -283,7 +271,6 @@ def check_new_table(database: Database, connection: Any, *, overwrite: bool) -> 
 
 
 def check_table(url: str, *, overwrite: bool) -> None:
-    """Refuse a table that cannot be written, before any work is done."""
     database = Database(url)
     if database.is_sqlite and not database.path.exists() and database.table:
         database.check_file(write=True)

@@ -1,8 +1,5 @@
 """Write a table in chunks: at the end the whole file is there, or nothing.
 
-Frames become tables of pyarrow, which writes Parquet files and makes the lines of CSV files;
-XlsxWriter makes workbooks, SQLAlchemy fills tables of databases.
-
 When a CSV file is opened in a spreadsheet, a cell that begins with one of ``= + - @``, a tab or a
 line end is run, or split; an apostrophe before it makes it text.  Blanks and quotes in front do not
 protect, because some programs drop them.  A plain number such as ``-5`` is not a formula.  Where
@@ -21,6 +18,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, BinaryIO, Self, cast
 
+from rejo._errors import optional
 from rejo._io import WholeFile
 from rejo.tables.errors import TableError, import_pyarrow, import_sqlalchemy, listed
 from rejo.tables.sources import output_format
@@ -45,16 +43,15 @@ class TableWriter:
     r"""Write a table to a file or a database, one frame after the other.
 
     CSV is in UTF-8 with commas; text there that a spreadsheet would run as a formula gets an
-    apostrophe before it.  A file is written under a hidden name and moved into place when it is
-    complete; a table of a database is written in one transaction.  After an error nothing is left.
+    apostrophe before it.  A file is moved into place when it is complete; a table of a database is
+    written in one transaction.  After an error nothing is left.
 
     Parameters
     ----------
     path : str or path-like
         ``-`` is standard output. The ending gives the format: ``.csv``, ``.csv.gz``, ``.tsv``,
-        ``.jsonl`` or ``.ndjson``, ``.xlsx``, ``.parquet`` or ``.pq``;
-        others are refused. ``sqlite:///loans.db#decisions`` or
-        ``postgresql://user@host/name#decisions`` is a table of a database.
+        ``.jsonl`` or ``.ndjson``, ``.xlsx``, ``.parquet`` or ``.pq``; a URL such as
+        ``sqlite:///loans.db#decisions`` is a table of a database.
     overwrite : bool, default=False
         Replace an existing file or table.
 
@@ -160,7 +157,6 @@ class Sink:
         self._file, self._name = file, name
 
     def write(self, table: Any) -> None:
-        """Append the rows of a table of pyarrow."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -171,8 +167,6 @@ class Sink:
 
 
 class CsvSink(Sink):
-    """A CSV file; also with tabs, and packed."""
-
     def __init__(self, file: BinaryIO, name: str, overwrite: bool) -> None:
         super().__init__(file, name, overwrite)
         self._target = file
@@ -238,13 +232,10 @@ def _written(text: str, alone: bool) -> str:
 
 
 def _marked(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run."""
     return text if NUMBER.fullmatch(text) else "'" + text
 
 
 class ParquetSink(Sink):
-    """A Parquet file; all its text is strings, also that of categories."""
-
     _writer: Any = None
 
     def write(self, table: Any) -> None:
@@ -260,7 +251,6 @@ class ParquetSink(Sink):
         self._writer.write_table(table.cast(self._writer.schema))
 
     def _plain(self, type: Any, pa: Any) -> Any:
-        """Return the type of a column; one without values so far may have some later."""
         type = type.value_type if pa.types.is_dictionary(type) else type
         text = pa.types.is_null(type) or pa.types.is_large_string(type)
         return pa.string() if text else type
@@ -271,8 +261,6 @@ class ParquetSink(Sink):
 
 
 class JsonSink(Sink):
-    """A file with a JSON object for each row."""
-
     def write(self, table: Any) -> None:
         for rows in _rows(table):
             self._file.write("".join(map(_line, rows)).encode())
@@ -286,11 +274,10 @@ def _line(row: dict[str, Any]) -> str:
 
 
 class ExcelSink(Sink):
-    """A workbook with one sheet; strings are strings, whatever they begin with."""
-
     def __init__(self, file: BinaryIO, name: str, overwrite: bool) -> None:
         super().__init__(file, name, overwrite)
-        self._book = import_xlsxwriter().Workbook(file, {"constant_memory": True})
+        xlsxwriter = optional("xlsxwriter", "a workbook", "XlsxWriter", "tables")
+        self._book = xlsxwriter.Workbook(file, {"constant_memory": True})
         self._book.set_properties({"created": datetime(1980, 1, 1)})  # same rows, same bytes
         self._sheet = self._book.add_worksheet()
         self._sheet.freeze_panes(1, 0)
@@ -339,15 +326,6 @@ class ExcelSink(Sink):
             self._sheet._opt_close()
 
 
-def import_xlsxwriter() -> Any:
-    """Import XlsxWriter, or say how to install it."""
-    try:
-        import xlsxwriter  # type: ignore[import-untyped]
-    except ImportError:
-        raise ImportError('a workbook needs XlsxWriter: pip install "rejo[tables]"') from None
-    return xlsxwriter
-
-
 def for_excel(text: str) -> str:
     """Return a text as a cell can hold it."""
     text = re.sub("[\ufffe\uffff\x00]", "\ufffd", text)
@@ -355,8 +333,6 @@ def for_excel(text: str) -> str:
 
 
 class SqlSink(Sink):
-    """A new table of a database, in one transaction."""
-
     def __init__(self, file: Any, name: str, overwrite: bool) -> None:
         from rejo.tables._sql import Database, check_new_table
 
@@ -372,7 +348,6 @@ class SqlSink(Sink):
 
     @contextmanager
     def _undone(self) -> Iterator[None]:
-        """Leave nothing after an error."""
         try:
             yield
         except BaseException:

@@ -1,7 +1,7 @@
 """One column of a table as numbers: what is learnt from it, and how it is encoded.
 
 What is learnt is a plain dict, which can be saved in a model file.  The second part reads a column
-of a DataFrame, of whatever type, as numbers, dates or words.
+of a DataFrame, of whatever type.
 """
 
 import re
@@ -68,12 +68,11 @@ TIME_NAME = re.compile(
 
 
 def enough(n_rows: int, min_count: int) -> int:
-    """Return how many rows must have something in common for a model to learn from it."""
     return min(min_count, ceil(n_rows / 20))
 
 
 def learn_number(
-    values: Floats, scale: bool, min_count: int, least: float = 0.0, role: str = ""
+    values: Floats, min_count: int, least: float = 0.0, role: str = ""
 ) -> Learnt | str:
     """Return fill value, centre, scale and limits, or the reason to leave the column out.
 
@@ -87,11 +86,9 @@ def learn_number(
     lowest, highest = float(there.min()), float(there.max())
     if lowest == highest and not missing and role != "price":
         return "constant"
-    center, spread = 0.0, 1.0
-    if scale:
-        unit = max(-lowest, highest, np.finfo(float).tiny)  # squares must not overflow
-        center = float((there / unit).mean()) * unit
-        spread = float(np.std(there / unit)) * unit
+    unit = max(-lowest, highest, np.finfo(float).tiny)  # squares must not overflow
+    center = float((there / unit).mean()) * unit
+    spread = float(np.std(there / unit)) * unit
     if lowest == highest or spread < 1 / LARGEST:
         spread = 1.0
     low, high = widened(lowest, highest, least)
@@ -174,7 +171,6 @@ def mark_of(key: str) -> str:
 
 
 def marks_in(rare: str) -> list[str]:
-    """Return the marks of rare words, which are stored one after the other."""
     return [rare[i : i + MARK] for i in range(0, len(rare), MARK)]
 
 
@@ -210,22 +206,16 @@ def orders_the_rows(name: str, days: Floats) -> bool:
 
 
 def n_levels(learnt: Learnt) -> int:
-    """Return the number of levels of a category, with other and missing."""
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
-def write_numbers(
-    out: Floats, values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
-) -> None:
-    """Write the columns that numbers, or days, become into ``out``; see ``doubts.origins``.
-
-    Numbers are clipped at ``largest`` standard deviations.
-    """
+def write_numbers(out: Floats, values: Floats, kind: str, learnt: Learnt) -> None:
+    """Write the columns that numbers, or days, become into ``out``; see ``doubts.origins``."""
     empty = np.isnan(values)
     filled = np.where(empty, learnt["fill"], values) if empty.any() else values
     standard = filled - learnt["center"]
     standard /= learnt["scale"]
-    np.clip(standard, -largest, largest, out=out[:, 0])
+    np.clip(standard, -FARTHEST, FARTHEST, out=out[:, 0])
     if kind == "date" and not learnt["role"]:
         month = filled.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
         out[:, 1], out[:, 2] = SIN[month], COS[month]
@@ -271,7 +261,6 @@ def _places(words: list[str], learnt: Learnt) -> list[int | None]:
 
 
 def write_levels(out: Floats, levels: Indices) -> None:
-    """Write a 1 for the level of each row into ``out``, (n_rows, width), which holds zeros."""
     if out.shape[1] == 1:  # two levels: 1 is the second
         out[:, 0] = levels == 1
     else:
@@ -295,7 +284,6 @@ def as_pandas(X: Any) -> Any:
 
 
 def kind_of(column: Any) -> str:
-    """Return ``number``, ``date`` or ``category``, by the type and the contents of a Series."""
     pd = import_pandas("TableEncoder")
     types, dtype = pd.api.types, column.dtype
     if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
@@ -355,7 +343,6 @@ def read(column: Any, kind: str, written: Mapping[str, str]) -> Read:
 
 
 def _python(cell: Any) -> Any:
-    """Return a cell as Python has it; a duration is a number of days."""
     cell = cell.item() if isinstance(cell, np.generic) else cell
     return cell / timedelta(days=1) if isinstance(cell, timedelta) else cell
 
@@ -419,7 +406,6 @@ def read_as(column: Any, kind: str, written: Mapping[str, str], time: Any = None
 
 
 def days_of(dates: NDArray[np.datetime64]) -> Floats:
-    """Return dates as days since 1970; NaN for NaT."""
     days: Floats = dates.astype(np.int64) / MICROSECONDS
     days[np.isnat(dates)] = np.nan
     return days
@@ -448,7 +434,6 @@ def as_words(column: Any) -> Words:
 
 
 def not_words(column: Any) -> Indices:
-    """Return the positions of cells that cannot be words: dates, and several values in one cell."""
     if column.dtype != object:
         return np.flatnonzero(column.notna())
     return np.flatnonzero([not isinstance(cell, Hashable) for cell in column])

@@ -1,8 +1,8 @@
 """Dates in tables: a short list of explicit formats.
 
-A format gives the date; in any cell a time of day may follow it.  Times with an offset are
-converted to UTC.  Cells of one column may have different formats, but only one order of day and
-month.  If none of a column's cells shows it, another column may; otherwise the user is asked.
+In any cell a time of day may follow the date; one with an offset is converted to UTC.  Cells of one
+column may have different formats, but only one order of day and month.  If none of its cells shows
+it, another column may; otherwise the user is asked.
 """
 
 import re
@@ -102,7 +102,7 @@ def _settled(found: Mapping[str, datetime], format: str) -> datetime | None:
 
 
 def _first(found: Mapping[str, datetime]) -> str:
-    """Return what comes first, "day" or "month", if that is the only way to read a date."""
+    """Return "day" or "month", if only that can come first."""
     format = next(iter(found)) if len(found) == 1 else ""
     return "day" if format in DAY_FIRST else "month" if format in MONTH_FIRST else ""
 
@@ -168,11 +168,6 @@ Place = Callable[[int, str], str]  # of a row and a column
 
 
 def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
-    """Read the columns that hold dates.
-
-    The order of day and month is one in a column.  If none of its cells shows it, another column
-    may.
-    """
     found = {name: read for name, c in columns.items() if (read := _dates(c)) is not None}
     orders = {name: _order(columns[name], read, place, name) for name, read in found.items()}
     known = set(filter(None, orders.values()))
@@ -191,7 +186,6 @@ def read_dates(columns: Mapping[str, Words], place: Place) -> dict[str, Parsed]:
 
 
 def _dates(column: Words) -> Found | None:
-    """Return the dates of all words if the column holds dates."""
     read: Found = []
     wrong: list[int] = []
     for i, word in enumerate(column.words):

@@ -1,9 +1,7 @@
 """Rows that a model should not decide: what is wrong with them, by column and value.
 
-A row is in doubt if a cell cannot be read as what the column held in training, if it holds a word
-that training never had, if a value is missing where training hardly ever lacked one, if a number
-lies far outside the range of training, or if the row is empty.  The second part puts into words
-what is strange about the cells of a row that a model finds unlike those of training.
+The second part puts into words what is strange about the cells of a row that a model finds unlike
+those of training.
 """
 
 from collections import Counter
@@ -89,7 +87,6 @@ class _Doubts(dict[int, list[Doubt]]):
             self.setdefault(row, []).append(doubt)
 
     def missing(self, name: str, gaps: NDArray[np.bool_], known: Learnt | None) -> None:
-        """Count the cells of a column that are missing."""
         self.empty &= gaps
         if known is not None and not known["missing"]:
             self.add(np.flatnonzero(gaps), repeat(Doubt("missing", name)))
@@ -128,7 +125,6 @@ def check_table(
 
 
 def like_given(X: Any, checked: Checked) -> Any:
-    """Return the frame of a check as one of polars, if ``X`` is that."""
     if not is_polars(X):
         return checked.frame
     for name, found in checked.counts().items():
@@ -175,7 +171,6 @@ def _check_numbers(
 
 
 def _check_words(column: Any, known: Learnt | None, doubts: _Doubts) -> Any:
-    """Check a column of words; return it as categories, which are encoded faster."""
     pd = import_pandas("checking a table")
     name = column.name
     unread = columns.NOWHERE

@@ -1,9 +1,8 @@
-"""The one error of this package, how messages quote names, how large parts may be, and packages.
+"""The one error of this room, how messages quote names, how large parts may be, and packages.
 
-A table comes from anywhere, and a small file can stand for a huge one: a quote that is never
-closed, a line without an end, a gzip file of blank lines, a Parquet file that repeats one long
-word.  The limits here keep the memory that reading takes within a small multiple of ``PIECE``, and
-the time linear in the size of the file.  All readers, and the writer, take them from here.
+A small file can stand for a huge one: a quote that is never closed, a gzip file of blank lines, a
+Parquet file that repeats one long word.  The limits keep the memory that reading takes within a
+small multiple of ``PIECE``, and the time linear in the size of the file.
 """
 
 import os
@@ -12,7 +11,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from rejo._errors import LONGEST_VALUE, RejoError, Text, close_words, shown
+from rejo._errors import LONGEST_VALUE, RejoError, Text, close_words, optional, shown
 from rejo._io import printable
 
 MOST_NAMES = 30
@@ -28,9 +27,7 @@ UNPACKED, TIMES = 1 << 26, 100
 
 
 class TableError(RejoError):
-    r"""A table cannot be read or used as it is.
-
-    The message is safe to print.
+    r"""A table cannot be read or used as it is; the message is safe to print.
 
     Parameters
     ----------
@@ -39,20 +36,6 @@ class TableError(RejoError):
     **parts : str or None
         ``where``, the file and the place in it; ``parameter``, the parameter to change, such as
         ``sep``; and ``remedy``, what to do.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables import TableError, read_table
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "loans.csv")
-    ...     _ = path.write_text("income;since\n1.5;2020;7\n")
-    ...     try:
-    ...         read_table(path)
-    ...     except TableError as error:
-    ...         print(error.problem)
-    the row has 3 fields, but there are 2 columns (separator ';')
     """
 
     column: str | None = None  # that the table lacks
@@ -63,7 +46,6 @@ class TableError(RejoError):
 
 
 def listed(names: Iterable[object]) -> str:
-    """Quote names with commas between them, cut if there are many."""
     found = [shown(name) for name in names]
     more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
     return ", ".join(found[:MOST_NAMES]) + more
@@ -80,7 +62,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def check_columns(
     where: str, needed: Iterable[str], there: Iterable[str], parameter: str | None = None
 ) -> None:
-    """Refuse a table that lacks a column."""
     known = list(there)
     names = set(known)
     for column in needed:
@@ -97,7 +78,6 @@ def check_columns(
 
 
 def check_names(where: str, names: list[str]) -> None:
-    """Refuse a table with too many columns, or with two of the same name."""
     if len(names) > COLUMNS:
         raise TableError(
             f"{len(names):,} columns are more than the limit of {COLUMNS:,}",
@@ -113,18 +93,15 @@ def check_names(where: str, names: list[str]) -> None:
 
 
 def as_list(names: str | Iterable[str]) -> list[str]:
-    """Return names, of which a single one may be given as a string, each once."""
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
 def refuse_folder(path: str | os.PathLike[str], name: str) -> None:
-    """Refuse a folder where a file is needed."""
     if os.path.isdir(path):
         raise TableError("this is a folder", where=name, remedy="Name a file in it.")
 
 
 def size_of(n: int) -> str:
-    """Return a number of bytes in words, such as ``4 MB``."""
     for power, unit in ((30, "GB"), (20, "MB"), (10, "KB")):
         if n >= 1 << power:
             return f"{n / (1 << power):.3g} {unit}"
@@ -132,7 +109,6 @@ def size_of(n: int) -> str:
 
 
 def too_large(what: str, limit: int, where: str, remedy: str) -> TableError:
-    """Return the error for a part of a table that exceeds its limit."""
     return TableError(f"{what}; the limit is {size_of(limit)}", where=where, remedy=remedy)
 
 
@@ -142,7 +118,6 @@ def check_unpacked(
     where: str,
     remedy: str = "If that is what it should hold, write it as several files, or as CSV.",
 ) -> None:
-    """Refuse contents that are far larger than the file they come from."""
     limit = max(UNPACKED, TIMES * packed)
     if size > limit:
         raise TableError(
@@ -154,29 +129,21 @@ def check_unpacked(
 
 
 def long_field(where: str) -> TableError:
-    """Return the error for a cell that is too long."""
     return too_large("a cell is too long", FIELD, where, "Shorten it, or leave the column out.")
 
 
 def import_pandas(who: str = "reading a table") -> Any:
-    """Return the pandas module; the error names the extra to install."""
-    return _import(who, "pandas")
+    return optional("pandas", who, "pandas", "tables")
 
 
 def import_pyarrow(who: str = "reading a table") -> Any:
     """Return the pyarrow module, with its parts for CSV and Parquet files."""
-    return _import(who, "pyarrow", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet")
+    pa = optional("pyarrow", who, "pyarrow", "tables")
+    for part in ("compute", "csv", "parquet"):
+        if not hasattr(pa, part):
+            optional(f"pyarrow.{part}", who, "pyarrow", "tables")
+    return pa
 
 
 def import_sqlalchemy() -> Any:
-    """Return the sqlalchemy module."""
-    return _import("a database", "SQLAlchemy")
-
-
-def _import(who: str, package: str, *parts: str) -> Any:
-    try:
-        for part in parts:
-            __import__(part)
-        return __import__(package.lower())
-    except ImportError:
-        raise ImportError(f'{who} needs {package}: pip install "rejo[tables]"') from None
+    return optional("sqlalchemy", "a database", "SQLAlchemy", "tables")

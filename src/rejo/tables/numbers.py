@@ -4,9 +4,8 @@ Only the decimal mark must be known.  The other mark, blanks and apostrophes may
 in threes, or in the Indian way.  A unit may follow the number; only a currency may stand before it,
 so that ``A12`` and ``Q1`` stay words.
 
-In a column each distinct word is read with both decimal marks.  Some cells can only have one of
-them; if none of a column does, the other cells, the other columns and the separator may settle it.
-Otherwise the user is asked.  Columns of plain numbers, as programs write them, are read at once.
+Each distinct word of a column is read with both decimal marks.  If none of them can only have one,
+the other cells, the other columns and the separator may settle it; else the user is asked.
 """
 
 import re
@@ -133,7 +132,6 @@ def read_cell(word: str, decimal: str) -> WrittenNumber | None:
 
 
 def is_currency(unit: str) -> bool:
-    """Return whether a unit is a currency."""
     return _IS_CURRENCY.fullmatch(unit) is not None
 
 
@@ -174,7 +172,6 @@ def number(word: str, decimal: str, unit: str = "") -> float | None:
 
 
 def decimal_of(decimal: str | None, thousands: str | None, where: str) -> str | None:
-    """Return the decimal mark that the options give; None if they leave it open."""
     parameter, mark, problem = "thousands", Setting("thousands", thousands), None
     if decimal is not None and decimal not in OTHER:
         parameter, problem = "decimal", Text(Setting("decimal", decimal), " is not '.' or ','")
@@ -296,25 +293,21 @@ class NumberCounts:
         self.gap = gaps & ~self._numbers  # (n_words,) means a missing value beside numbers
 
     def row(self, word: int) -> int:
-        """Return the first row with a word."""
         return int((self._codes == word).argmax())
 
     def cells(self, words: Indices | NDArray[np.bool_]) -> int:
-        """Return the number of cells with some words."""
         return int(self.counts[words].sum())
 
     @property
     def n_marked(self) -> int:
-        """Number of cells that mean different numbers with either mark, or one with one only."""
+        """Cells that mean different numbers with either mark, or one with one only."""
         return sum(map(self.cells, (*self.only.values(), self.both)))
 
     @property
     def may_be_numbers(self) -> bool:
-        """Return whether more than half of the cells are numbers with either mark."""
         return 2 * self.cells(self._numbers) > self.cells(~self.gap)
 
     def most(self, words: Indices) -> int:
-        """Return the most frequent of some words."""
         return int(words[self.counts[words].argmax()])
 
     def proof(self, expected: str | None = None) -> str | None:
@@ -406,7 +399,6 @@ def _by_its_cells(found: NumberCounts, mark: str) -> str | None:
 
 
 def _ends_in_zero(found: NumberCounts, i: Any) -> bool:
-    """Return whether a word such as 2.100 ends in 0."""
     return bool(found.values[OTHER[_mark(found.words[i])]][i] % 10 == 0)
 
 

@@ -1,8 +1,8 @@
 """What may surprise about the columns of a table: how they were read, and what they hold.
 
-A remark has two wordings: one with examples from the rows, for the screen, and one without any, for
-files that others may read.  The second part finds what columns and rows have to do with each other:
-columns that say the same, that name the cases or say what belongs together, and identical rows.
+A remark has two wordings: with examples from the rows, for the screen, and without, for files that
+others may read.  The second part finds columns that say the same, that name the cases or say what
+belongs together, and identical rows.
 """
 
 import re
@@ -39,7 +39,6 @@ class Remark(NamedTuple):
     value: str = ""  # for a code: the number
 
     def line(self, *, examples: bool = True) -> str:
-        """Return the remark in one line."""
         start = f"{self.column}: " if self.column else ""
         return start + self.text + (self.example if examples else "")
 
@@ -60,7 +59,6 @@ def describe_kinds(kinds: Mapping[str, str], *, longest: int = LONGEST_LIST) -> 
 
 
 def cut(names: Iterable[str], longest: int = LONGEST_LIST) -> str:
-    """Return names with commas between them, as many as fit."""
     found = [name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..." for name in names]
     kept = found[:1]
     for name in found[1:]:
@@ -105,7 +103,6 @@ def find_remarks(
 
 
 def like_ids(name: str, values: Floats) -> str:
-    """Say why numbers look like identifiers rather than a measurement; empty if they do not."""
     n = len(values)
     if n < FEWEST or not np.isfinite(values).all() or (values % 1 != 0).any():
         return ""
@@ -158,7 +155,6 @@ LOOK = 200  # words
 
 
 def level_codes(frame: Any) -> dict[str, Indices]:
-    """Return a number for each distinct value of a column (n,), by appearance; -1 if missing."""
     pd = import_pandas("an overview of a table")
     return {name: pd.factorize(frame[name])[0] for name in frame.columns}
 
@@ -184,7 +180,6 @@ def twins(codes: Mapping[str, Indices], frame: Any) -> list[tuple[list[str], boo
 
 
 def names_the_cases(name: str, column: Any, codes: Indices) -> bool:
-    """Return whether words are all different and look like identifiers, or are called so."""
     n_levels = int(codes.max(initial=-1)) + 1
     if n_levels < max(FEWEST, len(codes)) or column.dtype != object:
         return False
@@ -192,7 +187,6 @@ def names_the_cases(name: str, column: Any, codes: Indices) -> bool:
 
 
 def groups_rows(name: str, column: Any, codes: Indices) -> bool:
-    """Return whether values that repeat look like those of persons or things."""
     n_levels, n = int(codes.max(initial=-1)) + 1, int((codes >= 0).sum())
     if n < FEWEST or not FEWEST_GROUPS <= n_levels <= 0.95 * n or n > LARGEST_GROUP * n_levels:
         return False

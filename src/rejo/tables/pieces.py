@@ -2,8 +2,7 @@
 
 Words are taken from the dictionaries of a file, each once, so that a long word that is repeated a
 million times takes the memory of one.  :class:`ParquetTable` lists the row groups of files; each
-can be read by itself, anywhere.  :func:`share` divides them among workers, and :func:`row_hashes`
-gives every row a number by which rows can be held out.
+can be read by itself, anywhere.
 """
 
 import os
@@ -59,11 +58,6 @@ class RowGroup(NamedTuple):
         return f"{without_password(self.path)}, row group {self.group}"
 
 
-def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Return whether a name is that of a Parquet file."""
-    return Path(path).suffix.lower() in ENDINGS
-
-
 class ParquetSource(Source):
     """A Parquet file, open; only some of its row groups are read if they are given."""
 
@@ -89,7 +83,6 @@ class ParquetSource(Source):
         self.own_names = self.names
 
     def group_rows(self) -> list[int]:
-        """Return the number of rows of each row group."""
         return [self._file.metadata.row_group(i).num_rows for i in self.groups]
 
     def mark(self) -> str:
@@ -210,7 +203,6 @@ class ParquetSource(Source):
 
 @contextmanager
 def open_table(path: str | os.PathLike[str], how: Any = None) -> Iterator[ParquetSource]:
-    """Open a file, or one of its row groups."""
     import_pandas()
     refuse_folder(path, str(path))
     groups = [path.group] if isinstance(path, RowGroup) else None
@@ -219,7 +211,6 @@ def open_table(path: str | os.PathLike[str], how: Any = None) -> Iterator[Parque
 
 
 def open_stream(path: str) -> AbstractContextManager[BinaryIO]:
-    """Open a file, here or at a URL."""
     if not URL.match(path):
         return open(path, "rb")
     store, name = store_of(path)
@@ -283,7 +274,7 @@ def files_of(paths: Paths) -> list[str]:
             remedy="Name files, a folder, or a pattern such as 'loans/*.parquet'.",
         )  # fmt: skip
     for file in found:
-        if not is_parquet(file):
+        if Path(file).suffix.lower() not in ENDINGS:
             raise TableError(
                 f"its name does not end in {' or '.join(ENDINGS)}",
                 where=without_password(file),
@@ -309,11 +300,11 @@ def _matching(path: str) -> list[str]:
 
 def _is_part(file: str) -> bool:
     """Return whether a file of a folder is one of its parts: others write notes between them."""
-    return is_parquet(file) and not os.path.basename(file).startswith(("_", "."))
+    is_parquet = Path(file).suffix.lower() in ENDINGS
+    return is_parquet and not os.path.basename(file).startswith(("_", "."))
 
 
 def pieces_of(paths: Paths) -> list[RowGroup]:
-    """Return the row groups of Parquet files, in the order of the files' names."""
     return ParquetTable.of(paths).pieces
 
 
@@ -334,7 +325,6 @@ class ParquetTable(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of rows of all files."""
         return sum(piece.rows for piece in self.pieces)
 
     @classmethod

@@ -1,15 +1,11 @@
-"""Read a whole table, for training, and find out what its columns hold.
-
-Every format goes the same way: its cells are strings, numbers or dates, and one pass finds out what
-a column holds, how it is written, and what was odd about it.
-"""
+"""Read a whole table, for training, and find out what its columns hold."""
 
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,11 +72,8 @@ class Reading:
     remarks: tuple[Said, ...] = ()
 
 
-class ReadColumn(NamedTuple):
-    """A column as it was read."""
-
-    values: NDArray[Any]  # (n_rows,) float64, datetime64[us], or strings with None
-    reading: Reading
+#: Values (n_rows,) float64, datetime64[us], or strings with None, and how they were read.
+ReadColumn = tuple[NDArray[Any], Reading]
 
 
 @dataclass(frozen=True)
@@ -99,11 +92,10 @@ class Table:
     readings : dict of str to Reading
         How each column was read.
     unnamed : dict of int to str
-        Columns without a name, which are left out, by their position, which begins at 1: they hold
+        Columns without a name, which are left out, by their position from 1: they hold
         ``"row numbers"``, ``"values"``, or are ``"empty"``.
     reading : dict
-        What the user said about how to read the table: ``missing``, ``decimal``, ``thousands``,
-        ``exact``, ``header`` and ``rename``, where they differ from the defaults.
+        What the user said about how to read the table, where it differs from the defaults.
     skipped : str
         What stands above the header and was left out, in words; empty if nothing does.
     """
@@ -150,21 +142,16 @@ def read_table(
 
     A column holds numbers if every value is a number and none is a code such as ``007``; it holds
     dates if every value fits one format; otherwise it holds words.  Columns without a name are
-    left out.  Infinite numbers, and those above 1e100, are refused.  The options mean the same in
-    every format.
+    left out.  Infinite numbers, and those above 1e100, are refused.
 
     Parameters
     ----------
     path : str or path-like
-        ``-`` is standard input. The ending gives the format: ``.parquet`` or ``.pq``, ``.xlsx``,
-        ``.xls``, ``.xlsb`` or ``.ods``, ``.jsonl``, ``.ndjson`` or ``.json`` (an object for each
-        row); anything else is a CSV file. CSV and JSON may be compressed with gzip.
-        ``sqlite:///loans.db#loans`` and ``postgresql://user@host/name#loans`` are tables of a
-        database.
+        ``-`` is standard input. The ending gives the format: Parquet, Excel, JSON, else CSV; a URL
+        such as ``sqlite:///loans.db#loans`` is a table of a database.
     text : iterable of str, default=()
-        Columns to keep as strings, as written but stripped of blanks: identifiers with leading
-        zeros, or class labels.  There ``NA`` or ``?`` is a value, and only an empty cell is
-        missing (None).
+        Columns to keep as strings: identifiers with leading zeros, or class labels.  There ``NA``
+        or ``?`` is a value, and only an empty cell is missing (None).
     sep : str, default=None
         Column separator; ``" "`` is any run of blanks. ``None``: comma, semicolon, tab or bar,
         whichever splits the header and the first rows in the same way.
@@ -203,12 +190,6 @@ def read_table(
     TableError
         If the file cannot be read; the message gives the line and the column.
 
-    See Also
-    --------
-    read_chunks : Read a table in chunks, for prediction.
-    TableEncoder : Turn the frame into numbers.
-    rejo.datasets.load_table : Features, classes and groups of a table, apart.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -238,10 +219,10 @@ def read_table(
         arrays = _whole(source, [*kept, *as_words])
         found = _read(source, arrays, Gaps.of(gone), kept, as_words, mark, exact)
         unnamed = {int(n[1:]): _what(a) for n, a in arrays.items() if n.startswith(UNNAMED)}
-        readings = {name: column.reading for name, column in found.items()}
+        readings = {name: reading for name, (_, reading) in found.items()}
         marks = Counter(one.decimal for one in readings.values() if one.kind == "number")
         table = Table(
-            frame_of({name: column.values for name, column in found.items()}),
+            frame_of({name: values for name, (values, _) in found.items()}),
             source.name,
             getattr(source, "sep", ""),
             mark or max(marks, key=lambda mark: marks[mark], default="."),
@@ -318,7 +299,7 @@ def _read(
         if name in text:
             texts = texts_in(array)
             n_missing = sum(text is None for text in texts.tolist())
-            found[name] = ReadColumn(texts, Reading("text", n_missing=n_missing))
+            found[name] = (texts, Reading("text", n_missing=n_missing))
             continue
         if name not in words and (plain := plain_numbers(array, gaps, codes=False)) is not None:
             values, mark = plain
@@ -340,7 +321,7 @@ def _read(
              if about.kind == "number" and about.decimal != "."} | set(marks.values())  # fmt: skip
     for name in unmarked:
         mark = decimal or (min(known) if len(known) == 1 else ".")
-        found[name] = ReadColumn(found[name].values, replace(found[name].reading, decimal=mark))
+        found[name] = (found[name][0], replace(found[name][1], decimal=mark))
     for name, (values, about) in found.items():
         if about.kind == "number" and len(rows := overflowing(values)):
             raise TableError(
@@ -351,7 +332,7 @@ def _read(
     if (total := _summed(found)) is not None:
         raise TableError(
             "the last row is a total, not a case",
-            where=source.place(len(found[total].values) - 1, total),
+            where=source.place(len(found[total][0]) - 1, total),
             remedy="Remove that row.",
         )
     return {name: found[name] for name in names}
@@ -391,19 +372,19 @@ def not_single(what: str, where: str) -> TableError:
 def _of_type(values: NDArray[Any], decimal: str = ".") -> ReadColumn:
     """Return a column that holds numbers or dates."""
     if values.dtype.kind == "f":
-        return ReadColumn(values, Reading("number", decimal, n_missing=int(np.isnan(values).sum())))
-    return ReadColumn(values, Reading("date", format=ISO, n_missing=int(np.isnat(values).sum())))
+        return (values, Reading("number", decimal, n_missing=int(np.isnan(values).sum())))
+    return (values, Reading("date", format=ISO, n_missing=int(np.isnat(values).sum())))
 
 
 def _summed(columns: dict[str, ReadColumn]) -> str | None:
     """Return a column of numbers whose last is the sum of the others, if the row says so."""
-    last = [column.values[-1] for column in columns.values() if len(column.values) > 2]
+    last = [values[-1] for values, _ in columns.values() if len(values) > 2]
     if not any(isinstance(cell, str) and cell.casefold().strip(": ") in TOTALS for cell in last):
         return None
-    for name, column in columns.items():
-        if column.reading.kind == "number":
-            total = np.nansum(column.values[:-1])
-            if total and abs(column.values[-1] - total) <= 1e-6 * abs(total):
+    for name, (values, reading) in columns.items():
+        if reading.kind == "number":
+            total = np.nansum(values[:-1])
+            if total and abs(values[-1] - total) <= 1e-6 * abs(total):
                 return name
     return None
 
@@ -467,7 +448,7 @@ def as_category(column: Words, exact: bool, remarks: tuple[Said, ...] = ()) -> R
         column, more = one_spelling(column)
         remarks = (*remarks, *more)
     n_missing = int((column.codes < 0).sum())
-    return ReadColumn(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
+    return (cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
 
 
 def _column(column: Words, found: Parsed, about: Reading) -> ReadColumn:
@@ -486,4 +467,4 @@ def _column(column: Words, found: Parsed, about: Reading) -> ReadColumn:
         remarks=remarks,
     )
     missing = NO_DATE if about.kind == "date" else np.nan
-    return ReadColumn(spread(found.values, column, missing), about)
+    return (spread(found.values, column, missing), about)

@@ -1,9 +1,8 @@
 """Where tables come from and go to: formats by name, and what every source gives.
 
-A source has names of columns and gives its rows in pieces: Arrow arrays of bounded size.  The
-format of a file is in the ending of its name, and all formats are in ``FORMATS``; a database is
-named by a URL, in which a password may stand.  Messages, reports and model files have it from
-:func:`name_of`, without.
+A source has names of columns and gives its rows in pieces: Arrow arrays of bounded size.  A
+database is named by a URL, in which a password may stand; messages, reports and model files have it
+from :func:`name_of`, without.
 """
 
 import os
@@ -266,7 +265,6 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Return whether a table is named by a URL."""
     return URL.match(os.fspath(path)) is not None
 
 

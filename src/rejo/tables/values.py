@@ -1,9 +1,8 @@
 """Columns as the readers find them: strings, numbers or dates, and missing values.
 
-Every source gives Arrow arrays.  :func:`column_of` turns one into an array of numbers, an array of
-dates, or :class:`Words`: each distinct string once, with a code for each cell.  In a column of
-several types, as a workbook or JSON may have, all cells are strings, and a number has a mark before
-it: it can be read in one way only.
+:func:`column_of` turns an Arrow array into an array of numbers, an array of dates, or
+:class:`Words`: each distinct string once, with a code for each cell.  In a column of several types,
+as a workbook or JSON may have, all cells are strings, and a number has a mark before it.
 """
 
 import re
@@ -76,7 +75,6 @@ class Words(NamedTuple):
 
 
 def words_of(column: Any, missing: Collection[str] = (), text: Callable[[Any], str] = str) -> Words:
-    """Return the distinct words of a Series; ``text`` makes a word of a value."""
     pd = import_pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, found = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
@@ -95,7 +93,6 @@ def distinct(codes: Indices, words: list[str], missing: Collection[str]) -> Word
 
 
 def joined(parts: list[Words]) -> Words:
-    """Join the parts of a column."""
     place: dict[str, int] = {}
     codes = [np.empty(0, np.intp)]
     for part in parts:
@@ -105,7 +102,6 @@ def joined(parts: list[Words]) -> Words:
 
 
 def spread(values: Any, column: Words, missing: Any) -> NDArray[Any]:
-    """Return for each cell the value of its word."""
     return np.append(values, missing)[column.codes]
 
 
@@ -115,24 +111,20 @@ def cells(column: Words) -> NDArray[np.object_]:
 
 
 def bare(word: str) -> str:
-    """Return a word without the mark of its type."""
     return word.removeprefix(TYPED).removeprefix(SEVERAL)
 
 
 def count_words(column: Words) -> Indices:
-    """Return the number of cells with each word."""
     counts: Indices = np.bincount(column.codes + 1, minlength=len(column.words) + 1)[1:]
     return counts
 
 
 def most_frequent(words: list[str], counts: Indices, which: Any) -> list[str]:
-    """Return the two most frequent of some words."""
     some = sorted(np.asarray(which, dtype=np.intp).tolist(), key=lambda i: -counts[i])
     return [bare(words[i]) for i in some[:2]]
 
 
 def frame_of(columns: Mapping[str, Any], start: int = 0) -> Any:
-    """Return columns as a DataFrame whose rows are numbered from ``start``."""
     pd = import_pandas()
     # pandas would give strings a type of its own.
     series = {
@@ -162,11 +154,9 @@ class Gaps(NamedTuple):
         return cls(frozenset([*MISSING, *cases]), tuple(sorted(numbers)))
 
     def has(self, word: str) -> bool:
-        """Return whether a word of a column means a missing value."""
         return word in self.words or typed_number(word) in self.numbers
 
     def without(self, numbers: Floats) -> Floats:
-        """Return numbers with NaN for those that mean a missing value."""
         for number in self.numbers:
             if (gap := numbers == number).any():
                 numbers = np.where(gap, np.nan, numbers)
@@ -186,7 +176,6 @@ def typed_number(word: str) -> float | None:
 
 
 def means_missing(word: str) -> bool:
-    """Return whether a word means a missing value in a column of numbers or dates."""
     return not word or (len(word) <= 16 and word.casefold() in AMONG_NUMBERS)
 
 
@@ -196,7 +185,6 @@ def few(n: Any, n_all: Any) -> Any:
 
 
 def overflowing(values: Floats) -> Indices:
-    """Return the positions of numbers that are infinite or would overflow when squared."""
     return np.flatnonzero(np.abs(values) > LARGEST)
 
 
@@ -208,7 +196,6 @@ def word_of(value: Any) -> str:
 
 
 def day_word(value: datetime) -> str:
-    """Return a date as a word, with the time of day if there is one."""
     return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
 
 
@@ -218,7 +205,6 @@ Column = Words | NDArray[Any]  # (n_rows,) float64 with NaN, or datetime64[us] w
 
 
 def without_gaps(column: Column, gaps: Gaps) -> Column:
-    """Return a column without cells that mean a missing value."""
     if isinstance(column, Words):
         return distinct(*column, set(filter(gaps.has, column.words)))
     if column.dtype.kind == "f":
@@ -266,7 +252,6 @@ def array_of(values: list[Any], as_text: bool = False) -> Any:
 
 
 def _marked(value: Any) -> str | None:
-    """Return a value beside others of another type as a string."""
     if isinstance(value, Real | Decimal) and type(value) is not bool:
         number = _float(value)
         return None if number != number else TYPED + word_of(number)
@@ -282,7 +267,6 @@ def _strings(values: list[Any]) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a value of Python as a string."""
     if isinstance(value, str):
         return value
     if isinstance(value, Decimal) and value.is_finite():
@@ -307,7 +291,6 @@ def _float(value: Any) -> float:
 
 
 def _naive(value: date) -> datetime:
-    """Return a date with a time of day, in UTC if it has an offset."""
     if not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day)
     if value.tzinfo is None:
@@ -345,7 +328,6 @@ def as_strings(array: Any, *, marked: bool = False) -> Any:
 
 
 def are_strings(type: Any) -> bool:
-    """Return whether an Arrow type is that of strings, perhaps in a dictionary."""
     types = import_pyarrow().types
     if types.is_dictionary(type):
         type = type.value_type

@@ -110,23 +110,12 @@ def count_numbers(values: Floats, known: Mapping[str, Any]) -> Indices:
 
 
 class Watch:
-    """Collects a sample of the rows of a file, column by column.
-
-    Parameters
-    ----------
-    known : dict of str to dict
-        Bins of each column.
-    """
+    """A sample of the rows of a file, column by column; ``known`` has the bins of each."""
 
     def __init__(self, known: Mapping[str, Mapping[str, Any]]) -> None:
-        self._known = known
+        self._known, self.columns = known, list(known)
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in known}
         self._step, self._n_kept = 1, 0
-
-    @property
-    def columns(self) -> list[str]:
-        """Columns that are watched."""
-        return list(self._known)
 
     def rows(self, n: int) -> slice:
         """Return which of the next ``n`` rows are wanted."""
