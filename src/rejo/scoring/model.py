@@ -211,7 +211,8 @@ class Opened:
         rates = dict(zip(found._fields, found[:3], strict=False))
         if model.costs_ is not None:
             cost = model.costs_.chosen
-            rates["mean_cost"] = expect_cost(model.shares_, model.prices_, cost, n, level)
+            about = {"spread": model.costs_.spread}
+            rates["mean_cost"] = expect_cost(model.shares_, model.prices_, cost, n, level, **about)
         return {name: rate for name, rate in rates.items() if not isnan(rate.estimate)}
 
     @cached_property

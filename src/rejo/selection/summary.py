@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from rejo._io import percent
 from rejo._typing import Floats, Indices
 from rejo.metrics import Interval, binomial_upper_bound, tally
+from rejo.prices import of_rows, price_of
 from rejo.selection.choose import Margin
 from rejo.selection.limits import Limit
 from rejo.selection.promises import Guarantee
@@ -225,7 +226,8 @@ def _promised(alike: Sequence[Guarantee]) -> str:
     """What is guaranteed for some classes or groups, or for all cases."""
     one = alike[0]
     if one.rate == "mean_cost":
-        return f"a case costs at most {amount(one.bound)} on average"
+        most = "" if one.highest is None else f", counted as {amount(one.highest)} at most,"
+        return f"a case{most} costs at most {amount(one.bound)} on average"
     names = ", ".join(str(other.value) for other in alike)
     cases, decided, wrong = "the cases", "the decisions", "are wrong"
     if one.by == "class":
@@ -315,12 +317,15 @@ def judge_limits(
     group: Any = None,
     column: str = "group",
     size: float | None = None,
+    prices: Floats | None = None,
 ) -> list[Verdict]:
     """Say of each limit of a fitted ``RejectClassifierCV`` whether these cases keep it.
 
-    A ``decision`` of -1 is a review.  ``column`` is what a group is called, and ``size`` the number
-    of independent cases.
+    A ``decision`` of -1 is a review.  ``column`` is what a group is called, ``size`` the number
+    of independent cases, and ``prices`` are those of the cases, if they differ.
     """
+    prices = model.prices_ if prices is None else prices
+
     worth = 1.0 if size is None else size / len(y)
     reviewed = set() if model.policy_ is None else {*model.policy_.reviewed}
     limits = [x for x in model.limits_ if x.by != "group" or x.name not in reviewed]
@@ -333,10 +338,10 @@ def judge_limits(
         proof = promised.get((limit.rate, limit.by, limit.name))
         level = LEVEL / alike[limit.parameter]
         of = _members(limit, decision, y, classes, group)
-        some = decision[of], y[of]
-        found.append(_judge_limit(limit, *some, model.prices_, column, worth, level, proof))
-    if model.prices_ is not None:
-        found.append(_judge_costs(model, decision, forced, y, worth))
+        some = decision[of], y[of], of_rows(prices, of)
+        found.append(_judge_limit(limit, *some, column, worth, level, proof))
+    if prices is not None:
+        found.append(_judge_costs(model, decision, forced, y, worth, prices))
     return found
 
 
@@ -363,7 +368,9 @@ def _judge_limit(
 
     if limit.rate == "mean_cost":
         assert prices is not None
-        paid = prices[y, decision]
+        paid = price_of(prices, y, decision)
+        if proof is not None and proof.highest is not None:
+            paid = np.minimum(paid, proof.highest)
         seen = float(paid.mean())
         said = f"At most {amount(most, 4)} {how}, and a case cost {amount(seen, 4)} on average"
         kept, p = seen <= most, mean_excess_probability(paid - most, worth * len(paid))
@@ -398,15 +405,17 @@ def _judge_limit(
 
 
 def _judge_costs(
-    model: Any, decision: Indices, forced: Indices, y: Indices, worth: float
+    model: Any, decision: Indices, forced: Indices, y: Indices, worth: float, prices: Floats
 ) -> Verdict:
     """Compare the mean cost with that of reviewing, and of deciding, every case.
 
     With limits as well, one of these may cost less, but is not allowed.
     """
-    prices, part = model.prices_, "reject_cost" if model.cost_of is None else "cost_of"
-    paid = prices[y, decision]  # -1: the review, last
-    rivals = {"Reviewing": prices[y, -1], "Deciding": prices[y, forced]}
+    by_case = getattr(model, "case_prices_", None) is not None
+    part = "reject_cost" if model.cost_of is None and not by_case else "cost_of"
+    paid = price_of(prices, y, decision)  # -1: the review, last
+    review = price_of(prices, y, np.full(len(y), -1))
+    rivals = {"Reviewing": review, "Deciding": price_of(prices, y, forced)}
     costs = {name: float(rival.mean()) for name, rival in rivals.items()}
     mean = float(paid.mean())
     said = ("" if model.limits_ else "You asked for the lowest cost. ") + (
