@@ -36,7 +36,7 @@ class PricedClassifier(RejectClassifier):
     """
 
     cost_of: Any = None
-    case_prices_: CasePrices | None = None  # how prices depend on the case, if they do
+    case_prices_ = None  # type: CasePrices | None  # how prices depend on the case; no parameter
 
     @property
     def price_columns_(self) -> list[str]:

@@ -246,7 +246,8 @@ class Opened:
         rates = dict(zip(found._fields, found[:3], strict=False))
         if model.costs_ is not None:
             cost = model.costs_.chosen
-            rates["mean_cost"] = expect_cost(model.shares_, model.prices_, cost, n, level)
+            about = {"spread": model.costs_.spread}
+            rates["mean_cost"] = expect_cost(model.shares_, model.prices_, cost, n, level, **about)
         return {name: rate for name, rate in rates.items() if not isnan(rate.estimate)}
 
     @cached_property
@@ -304,7 +305,7 @@ def _are_prices(prices: Any, classes: list[str], priced: list[str]) -> bool:
         return True
     if isinstance(prices, dict):
         try:
-            price_matrix(prices, classes, columns=dict.fromkeys(priced, [1.0]))
+            price_matrix(prices, classes, columns={name: [1.0] for name in priced})
             return bool(price_columns(prices))
         except RejoError:
             return False

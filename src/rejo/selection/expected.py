@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from scipy.stats import beta, betabinom, gamma, norm, poisson
 
-from rejo._state import check_fields, count, number, require, storable
+from rejo._state import check_fields, count, maybe, number, require, storable
 from rejo._typing import Floats
 from rejo.baselines import learn_temperature, tempered
 from rejo.metrics import Interval, intervals_html, tally
@@ -156,6 +156,7 @@ class MeanCosts(NamedTuple):
     chosen: Interval[float]  # by the model
     review_all: float
     decide_all: Interval[float]
+    spread: float | None = None  # standard deviation by the model, if prices differ by case
 
     @property
     def saves(self) -> float:
@@ -164,7 +165,7 @@ class MeanCosts(NamedTuple):
 
     def _check_state(self) -> None:
         """A number, and two intervals."""
-        check_fields(self, review_all=number())
+        check_fields(self, review_all=number(), spread=maybe(number(0.0)))
         _check_intervals(self, (self.chosen, self.decide_all), np.isfinite)
 
 
@@ -229,7 +230,19 @@ def mean_costs(cases: OutOfFold, prices: Floats, size: float | None = None) -> M
     """What a case costs at the cut of these cases, if all are reviewed, and if all are decided."""
     review = float(np.average(cases.paid(prices, -1), weights=cases.weight))
     everything = mean_cost(cases.all_decided(), prices, size)
-    return MeanCosts(mean_cost(cases, prices, size), review, everything)
+    spread = None if prices.ndim == 2 else _spread(cases, prices, _size(cases, size))
+    return MeanCosts(mean_cost(cases, prices, size), review, everything, spread)
+
+
+def _spread(cases: OutOfFold, prices: Floats, size: float) -> float:
+    """Standard deviation of what a case costs, where an error that was not seen counts too."""
+    w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
+    right = (decision < 0) | (decision == cases.y)
+    paid = np.where(right, cases.paid(prices, decision), 0.0)
+    shares = error_numbers(cases, prices.shape[1], size).estimate / size
+    price, root = _error_prices(cases, prices, size)
+    mean = float(w @ paid + (shares * price).sum())
+    return float(np.sqrt(max(w @ paid**2 + (shares * root**2).sum() - mean**2, 0.0)))
 
 
 def mean_cost(
@@ -286,14 +299,19 @@ def _error_prices(cases: OutOfFold, prices: Floats, size: float) -> tuple[Floats
 
 
 def expect_cost(
-    shares: Floats, prices: Floats, cost: Interval[float], n_cases: int, confidence: float = 0.95
-) -> Interval[float]:
+    shares: Floats, prices: Floats, cost: Interval[float], n_cases: int, confidence: float = 0.95,
+    spread: float | None = None,
+) -> Interval[float]:  # fmt: skip
     """Predict the mean cost in a batch, given that in the long run; chance in the batch is added.
 
-    ``shares`` (K, K + 1) are those of all outcomes; errors of each kind come one by one.  Of prices
-    by case, ``prices`` are the means.
+    ``shares`` (K, K + 1) are those of all outcomes; errors of each kind come one by one.  If prices
+    differ by case, the ``spread`` of what a case costs says all of this.
     """
     K, tails = len(prices), np.array([1 - confidence, 1 + confidence]) / 2
+    if spread is not None:
+        chance = float(norm.ppf(tails[1])) * spread / np.sqrt(n_cases)
+        away = [float(np.hypot(end - cost.estimate, chance)) for end in (cost.low, cost.high)]
+        return Interval(cost.estimate, cost.estimate - away[0], cost.estimate + away[1])
     errors = np.append(1.0 - np.eye(K), np.zeros((K, 1)), axis=1)
     rest = np.where(errors > 0, 0.0, shares)
     mean = float((rest * prices).sum())

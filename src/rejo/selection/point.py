@@ -174,7 +174,8 @@ class OperatingPoint(RejectClassifier):
     def _operating_point(self) -> dict[str, Any]:
         target = {limit.parameter: limit.most for limit in self.limits_[::-1]}
         if not target:
-            name = "reject_cost" if self.cost_of is None else "cost_of"
+            priced = self.cost_of is not None or self.case_prices_ is not None
+            name = "cost_of" if priced else "reject_cost"
             target = {name: float(self.reject_cost_)}
         point = super()._operating_point() | {"target": target}
         if self.prices_ is not None and reject_cost_of(self.prices_) is None:
