@@ -55,7 +55,8 @@ class Opened:
     def __init__(self, model: Any, found: ModelFile) -> None:
         self.model, self.found = model, found
         self.encoder = encoder_of(model)
-        self.priced = list(getattr(model, "price_columns_", ()))  # columns that prices depend on
+        decider = model if hasattr(model, "judge") else final_classifier(model)
+        self.priced = list(getattr(decider, "price_columns_", ()))  # columns that prices depend on
         self._features = None
         if self.encoder is None:  # fitted in Python, on a frame of numbers
             self._features = _number_columns(model, found.path)
