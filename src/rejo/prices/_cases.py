@@ -7,7 +7,7 @@ import numpy as np
 
 from rejo._errors import RejoError
 from rejo._state import check_fields, flag, mapping, maybe, number, plain, require, storable, text
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats, Indices, Mask
 from rejo.prices._entries import entries_of, read_prices
 from rejo.prices._formulas import HIGHEST, Formula
 from rejo.prices._matrix import complete, numbers_of, resolve
@@ -112,8 +112,9 @@ class CasePrices(NamedTuple):
             if name is not None:
                 bad, what = gaps[name], f"the column {name!r:.40}"
                 break
-            values = formula.values(columns)
-            if (outside := ~((values >= 0) & (values <= HIGHEST))).any():
+            values: Floats = formula.values(columns)
+            outside: Mask = ~((values >= 0) & (values <= HIGHEST))
+            if outside.any():
                 bad, what = outside, f"the formula {formula.text!r:.60}"
                 remedy = "A price is not negative; write max(..., 0) where it may be."
                 break

@@ -228,42 +228,47 @@ def outcome_shares(cases: OutOfFold, n_classes: int, size: float | None = None) 
 
 def mean_costs(cases: OutOfFold, prices: Floats, size: float | None = None) -> MeanCosts:
     """What a case costs at the cut of these cases, if all are reviewed, and if all are decided."""
+    q = None if cases.p is None else likely_classes(cases, size)  # the same at any cut
     review = float(np.average(cases.paid(prices, -1), weights=cases.weight))
-    everything = mean_cost(cases.all_decided(), prices, size)
-    spread = None if prices.ndim == 2 else _spread(cases, prices, _size(cases, size))
-    return MeanCosts(mean_cost(cases, prices, size), review, everything, spread)
+    everything = mean_cost(cases.all_decided(), prices, size, likely=q)
+    spread = None if prices.ndim == 2 else _spread(cases, prices, _size(cases, size), q)
+    return MeanCosts(mean_cost(cases, prices, size, likely=q), review, everything, spread)
 
 
-def _spread(cases: OutOfFold, prices: Floats, size: float) -> float:
+def _spread(cases: OutOfFold, prices: Floats, size: float, likely: Floats | None) -> float:
     """Standard deviation of what a case costs, where an error that was not seen counts too."""
-    w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
-    right = (decision < 0) | (decision == cases.y)
-    paid = np.where(right, cases.paid(prices, decision), 0.0)
-    shares = error_numbers(cases, prices.shape[1], size).estimate / size
-    price, root = _error_prices(cases, prices, size)
+    w, paid = _weights(cases), _paid(cases, prices)
+    shares = error_numbers(cases, prices.shape[1], size, likely=likely).estimate / size
+    price, root = _error_prices(cases, prices, size, likely)
     mean = float(w @ paid + (shares * price).sum())
     return float(np.sqrt(max(w @ paid**2 + (shares * root**2).sum() - mean**2, 0.0)))
 
 
+def _paid(cases: OutOfFold, prices: Floats) -> Floats:
+    """What each case costs (n,) that is reviewed or decided rightly; 0 for the others."""
+    right = (cases.decision < 0) | (cases.decision == cases.y)
+    return np.where(right, cases.paid(prices, cases.decision), 0.0)
+
+
 def mean_cost(
-    cases: OutOfFold, prices: Floats, size: float | None = None, confidence: float = 0.95
-) -> Interval[float]:
+    cases: OutOfFold, prices: Floats, size: float | None = None, confidence: float = 0.95,
+    likely: Floats | None = None,
+) -> Interval[float]:  # fmt: skip
     """Estimate what a case costs on average, where an error that was not seen counts too.
 
     The limits of all kinds of errors, and of what reviews cost, are combined by their squares
     (MOVER; Zou and Donner 2008).  With prices by case, errors of a kind cost what likely ones cost
-    on average, and their limits are further apart by the spread of these prices.
+    on average, and their limits are further apart by the spread of these prices.  ``likely`` is as
+    for :func:`error_numbers`.
     """
     size, means = _size(cases, size), mean_prices(prices)
-    errors = error_numbers(cases, len(means), size, confidence)
-    w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
-    right = (decision < 0) | (decision == cases.y)
-    paid = np.where(right, cases.paid(prices, decision), 0.0)
+    errors = error_numbers(cases, len(means), size, confidence, likely)
+    w, paid = _weights(cases), _paid(cases, prices)
     mean = float(w @ paid)
     one = np.abs(means[:, -1]).max() / size  # one case more, or less, that is reviewed
     spread = (1 + _refit(cases)) * (w @ (paid - mean) ** 2 / size + one**2)
     spread *= norm.ppf(0.5 + confidence / 2) ** 2
-    price, wide = (part / size for part in _error_prices(cases, prices, size))
+    price, wide = (part / size for part in _error_prices(cases, prices, size, likely))
     mean += float((price * errors.estimate).sum())
     below, above = (
         float(np.sqrt(spread + ((wide * (end - errors.estimate)) ** 2).sum()))
@@ -272,7 +277,9 @@ def mean_cost(
     return Interval(mean, max(mean - below, float(prices.min())), mean + above)
 
 
-def _error_prices(cases: OutOfFold, prices: Floats, size: float) -> tuple[Floats, Floats]:
+def _error_prices(
+    cases: OutOfFold, prices: Floats, size: float, likely: Floats | None
+) -> tuple[Floats, Floats]:
     """Mean price of each kind of error (K, K) at the cut, and the root of their mean square.
 
     As their numbers, money has a prior, what posteriors expect: it counts like the expected errors
@@ -281,20 +288,19 @@ def _error_prices(cases: OutOfFold, prices: Floats, size: float) -> tuple[Floats
     if prices.ndim == 2:
         return prices[:, :-1], prices[:, :-1]
     w, K = size * _weights(cases), prices.shape[1]
-    q = likely_classes(cases, size)
+    q = likely_classes(cases, size) if likely is None else likely
     k, L = np.arange(K), of_rows(prices, cases.rows)
     found = np.zeros((2, K, K))
     for d in range(K):
         mine = cases.decision == d
         errors, own = w[mine, None] * q[mine], L[mine, :, d]  # (m, K)
         seen = w[mine, None] * (cases.y[mine, None] == k)
-        prior = STRENGTH / (errors.sum(axis=0) + 1)  # weight of what is expected
-        errors = prior * errors + seen
+        errors = STRENGTH / (errors.sum(axis=0) + 1) * errors + seen
         total = errors.sum(axis=0)
-        for i, power in enumerate((own, own**2)):
-            means = L[:, :, d] ** (i + 1)
-            known = (errors * power).sum(axis=0) / np.maximum(total, 1e-300)
-            found[i, :, d] = np.where(total > 0, known, np.average(means, axis=0, weights=w))
+        for i in range(2):
+            known = (errors * own ** (i + 1)).sum(axis=0) / np.maximum(total, 1e-300)
+            rest = np.average(L[:, :, d] ** (i + 1), axis=0, weights=w)  # nothing is decided so
+            found[i, :, d] = np.where(total > 0, known, rest)
     return found[0], np.sqrt(found[1])
 
 
