@@ -35,7 +35,8 @@ def judge_posteriors(p: Floats, prices: Any, *, rejects: bool = True) -> Judgeme
         refuse_unknown(np.isnan(p))
     if prices.ndim == 2:
         return _judge_block(p, prices, rejects)
-    n, found, most = len(p), None, 0.0
+    n, most = len(p), 0.0
+    found: Any = None
     for start in range(0, max(n, 1), BLOCK):
         rows = slice(start, start + BLOCK)
         L = prices[rows]
@@ -45,7 +46,6 @@ def judge_posteriors(p: Floats, prices: Any, *, rejects: bool = True) -> Judgeme
         for whole, some in zip(found, part, strict=True):
             if whole is not None:
                 whole[rows] = some
-    assert found is not None
     np.maximum(np.subtract(most, found.worth, out=found.sureness), 0.0, out=found.sureness)
     unknown = np.isnan(found.worth)
     if not unknown.any():
