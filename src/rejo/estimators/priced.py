@@ -155,12 +155,6 @@ class PricedClassifier(RejectClassifier):
             return super()._operating_point()
         return {"prices": self.prices_}
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, prices: Any = None) -> float:
-        """Return 1 - the mean cost; see :meth:`RejectClassifier.score`, and ``predict``."""
-        if prices is None:
-            return super().score(X, y, sample_weight)
-        return 1.0 - self._mean_cost(X, y, sample_weight, prices)
-
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any, prices: Any = None) -> float:
         decision = decided(self, X, prices=prices)
         L = self._prices_of(X, prices, len(decision))

@@ -103,7 +103,8 @@ class CasePrices(NamedTuple):
 
     def _refuse(self, L: Floats, table: Any) -> None:
         """Say which cases have no price, and by which column or formula."""
-        bad, what = np.isnan(L if L.ndim == 3 else L[None]).any(axis=(1, 2)), "prices"
+        bad: Mask = np.asarray(np.isnan(L if L.ndim == 3 else L[None]).any(axis=(1, 2)))
+        what = "prices"
         remedy = "Fill in, or leave these cases out; when the model decides, they go to review."
         for formula in () if is_array(table) else formulas_of(self.formulas):
             columns = numbers_of([formula], table)

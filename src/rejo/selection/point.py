@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._frames import column_names
 from rejo._state import (
     MOST_FEATURES,
     Must,
@@ -38,7 +37,7 @@ from rejo.estimators import (
     final_step,
     mean_price,
 )
-from rejo.prices import CasePrices, reject_cost_of
+from rejo.prices import CasePrices, column_names, reject_cost_of
 from rejo.selection.choose import Margin
 from rejo.selection.cross_validation import RejectCurve
 from rejo.selection.expected import Expected, MeanCosts, expect
