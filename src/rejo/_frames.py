@@ -76,20 +76,6 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
     return frame.assign(**{name: values})
 
 
-def column_names(X: Any) -> list[Any]:
-    """Names of the columns of a frame or a mapping; none of anything else."""
-    if isinstance(X, Mapping):
-        return list(X)
-    return list(X.column_names if is_arrow(X) else getattr(X, "columns", ()))
-
-
-def as_numbers(column: Any) -> Any:
-    """A column as floats, NaN where a cell is empty."""
-    if hasattr(column, "dtype") and hasattr(column, "isna"):  # of pandas, which has an NA
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(column, dtype=np.float64)
-
-
 @contextmanager
 def naming_words(X: Any) -> Iterator[None]:
     """Name the column of ``X`` whose words cannot be read as numbers, which NumPy does not do."""

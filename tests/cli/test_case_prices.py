@@ -5,13 +5,16 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
-from rejo import cli
+from rejo import ThresholdRejectClassifier, cli, review
 from rejo._errors import RejoError
 from rejo.cli._options import costs
 from rejo.decisions import decide
 from rejo.persistence import load, save
 from rejo.prices import price_columns, price_matrix, read_prices
+from rejo.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
 
@@ -189,6 +192,22 @@ def test_a_header_with_other_formulas_is_refused(lender, refused, prices, folder
     save(load(lender[0]), "hostile.rejo", table=table)
     for command in ("predict", "evaluate"):
         assert refused(4, command, "hostile.rejo", lender[1]).startswith("hostile.rejo: ")
+
+
+@pytest.mark.parametrize("encoder", [TableEncoder(prices={"amount": False}), TableEncoder()])
+def test_a_model_of_python_says_how_its_amounts_are_read(encoder, lender, run, folder):
+    loans = make_loans()
+    known = encoder.prices is not None
+    X = loans.drop(columns="target" if known else ["target", "amount"])
+    classifier = ThresholdRejectClassifier(LogisticRegression(), cost_of=COSTS)
+    model = make_pipeline(encoder, classifier)
+    model.fit(X, loans["target"], thresholdrejectclassifier__prices=loans)
+    save(model, "own.rejo")
+    code, _, err = run("predict", "own.rejo", lender[1], "-o", "out.csv")
+    assert code == (0 if known else 4), err
+    if known:
+        expected = review(model, pd.read_csv(lender[1]))["decision"]
+        assert (pd.read_csv("out.csv")["decision"] == expected).mean() > 0.95  # but for doubts
 
 
 def test_training_in_pieces_refuses_formulas(run, folder):

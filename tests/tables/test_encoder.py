@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 pd = pytest.importorskip("pandas")
 
 from rejo.estimators import RejoLinear  # noqa: E402
-from rejo.tables import TableEncoder  # noqa: E402
+from rejo.tables import TableEncoder, TableError  # noqa: E402
 
 
 @pytest.fixture
@@ -259,3 +259,26 @@ def test_the_smallest_differences_are_not_a_scale():
     encoder = TableEncoder().fit(frame)
     assert encoder.learnt_["v"]["scale"] == 1.0
     assert np.abs(encoder.transform(frame.assign(v=3.0))[:, 0]).max() == 3.0
+
+
+def test_columns_of_prices_are_read_whether_they_are_features_or_not():
+    """A constant one, which is no feature, is kept as well; the outputs are those without them."""
+    X = pd.DataFrame({
+        "age": np.arange(60) % 7, "amount": np.arange(60) ** 2.0, "fee": 5.0, "debt": np.ones(60),
+    })  # fmt: skip
+    plain = TableEncoder().fit(X[["age"]])
+    encoder = TableEncoder(prices={"amount": False, "fee": True}).fit(X)
+    assert encoder.features_ == {"age": "number"}
+    assert list(encoder.kinds_) == ["age", "amount", "fee"]
+    assert "debt" in encoder.left_out_
+    assert np.array_equal(encoder.transform(X), plain.transform(X))
+    assert encoder.get_feature_names_out().tolist() == ["age"]
+    encoder._check_state()
+    bad = X[:3].assign(amount=["abc", None, 1e9])
+    found = {row: one[0].why for row, one in encoder.check(bad).doubts.items()}
+    assert found == {0: "unreadable", 1: "missing", 2: "outside"}
+    assert "amount" in encoder.watch().columns
+    with pytest.raises(TableError):
+        TableEncoder(prices={"job": False}).fit(X.assign(job="clerk"))
+    with pytest.raises(TableError):  # nothing is left to learn from
+        TableEncoder(prices={"amount": False}).fit(X[["amount"]])

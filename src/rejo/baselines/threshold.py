@@ -205,6 +205,12 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         """Return the posteriors (n_samples, n_classes), calibrated if the model is."""
         return self._posteriors(X)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, prices: Any = None) -> float:
+        """Return 1 - the mean cost; see :meth:`RejectClassifier.score`, and ``predict``."""
+        if prices is None:
+            return super().score(X, y, sample_weight)
+        return 1.0 - self._mean_cost(X, y, sample_weight, prices)
+
     @property
     def decides_by_posteriors(self) -> bool:
         return getattr(self, "_rule", self.rule) == "chow"

@@ -119,8 +119,11 @@ def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any
         )  # fmt: skip
     cut = found.cut
     if found.p is not None:  # worth at prices without the cut
-        prices = final_classifier(model.best_estimator_).prices_.copy()
-        prices[:, -1] -= model.cut_
+        if model.case_prices_ is None:
+            prices = final_classifier(model.best_estimator_).prices_.copy()
+            prices[:, -1] -= model.cut_
+        else:
+            prices = model.case_prices_.at(cases.classes, cases.X, None, len(cases.y))[:]
         found, cut = found.at_prices(prices), model.cut_
     if model.policy_ is not None and model.policy_.reviewed:
         reviewed = np.isin(cases.group, model.policy_.reviewed)

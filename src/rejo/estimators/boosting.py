@@ -477,10 +477,10 @@ class RejoBoost(LearnsLosses, PricedClassifier):
         found = self._judge_at(self.posteriors_of(f), X, prices)
         return found if self.decides_by_posteriors else found._replace(worth=None)
 
-    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any, prices: Any = None) -> float:
         check_is_fitted(self)
         if self._loss is None:
-            return super()._mean_cost(X, y, sample_weight)
+            return super()._mean_cost(X, y, sample_weight, prices)
         k = class_indices(y, self.classes_)
         return mean_loss(self._loss, k, self._counts(X), sample_weight)
 

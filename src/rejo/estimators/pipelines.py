@@ -13,10 +13,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rejo._frames import column_names, naming_words
+from rejo._frames import naming_words
 from rejo._typing import Floats, Labels
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.reviews import Judgement, audited, judged, queue_frame, review_frame
+from rejo.prices import column_names
 
 __all__ = ["judge", "queue", "review"]
 

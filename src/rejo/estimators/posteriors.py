@@ -35,17 +35,18 @@ def judge_posteriors(p: Floats, prices: Any, *, rejects: bool = True) -> Judgeme
         refuse_unknown(np.isnan(p))
     if prices.ndim == 2:
         return _judge_block(p, prices, rejects)
-    n, found, most = len(p), None, 0.0
+    n, most = len(p), 0.0
+    found: Any = None
     for start in range(0, max(n, 1), BLOCK):
         rows = slice(start, start + BLOCK)
         L = prices[rows]
         part, most = _judge_block(p[rows], L, rejects), max(most, _most_worth(L))
         if found is None:
-            found = Judgement(*(a if a is None else np.empty(n, a.dtype) for a in part))
-        for whole, some in zip(found, part, strict=True):
-            if whole is not None:
-                whole[rows] = some
-    assert found is not None
+            whole: list[Any] = [a if a is None else np.empty(n, a.dtype) for a in part]
+            found = Judgement(*whole)
+        for values, some in zip(found, part, strict=True):
+            if values is not None:
+                values[rows] = some
     np.maximum(np.subtract(most, found.worth, out=found.sureness), 0.0, out=found.sureness)
     unknown = np.isnan(found.worth)
     if not unknown.any():

@@ -36,7 +36,7 @@ class PricedClassifier(RejectClassifier):
     """
 
     cost_of: Any = None
-    case_prices_: CasePrices | None = None  # how prices depend on the case, if they do
+    case_prices_ = None  # type: CasePrices | None  # how prices depend on the case; no parameter
 
     @property
     def price_columns_(self) -> list[str]:
@@ -154,12 +154,6 @@ class PricedClassifier(RejectClassifier):
         if self.cost_of is None and self._is_uniform:
             return super()._operating_point()
         return {"prices": self.prices_}
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, prices: Any = None) -> float:
-        """Return 1 - the mean cost; see :meth:`RejectClassifier.score`, and ``predict``."""
-        if prices is None:
-            return super().score(X, y, sample_weight)
-        return 1.0 - self._mean_cost(X, y, sample_weight, prices)
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any, prices: Any = None) -> float:
         decision = decided(self, X, prices=prices)

@@ -120,7 +120,7 @@ class ModelFile:
             "saved": [f"{self.date} by " + ", ".join(map(" ".join, self.versions.items()))],
             "classes": [f"{self.classes}, rejected: {self.reject_label!r}"],
             "features": [self.n_features],
-            "operating point": _say_point(self.operating_point, self.classes),
+            "operating point": _say_point(self.operating_point, self.classes, self.table or {}),
             "expected": [None if self.expected is None else _say_expected(self.expected)],
             "table": [None] if self.table is None else _say_table(self.table),
             "data hash": [self.data_hash],
@@ -144,17 +144,19 @@ def _say_table(table: dict[str, Any]) -> list[str]:
     return [json.dumps(rest, ensure_ascii=False), *(f"  {line}" for line in lines)]
 
 
-def _say_point(point: dict[str, Any], classes: list[Any]) -> list[str]:
+def _say_point(point: dict[str, Any], classes: list[Any], table: dict[str, Any]) -> list[str]:
     """Return what is paid, asked for and promised, in plain words; if it makes no sense, as it is.
 
     A file may say anything here.
     """
     try:
-        paid, *table = _say_prices(point, classes)
+        paid, *rows = _say_prices(point, classes)
+        if isinstance(table.get("prices"), dict):
+            paid += ", on average; those of each case are below"
         for name, what in TARGETS.items():
             if name in point.get("target", {}):
                 paid += f"; chosen for at most {percent(point['target'][name])} {what}"
-        return [paid, *table, *_say_promises(point)]
+        return [paid, *rows, *_say_promises(point)]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return [json.dumps(point)]
 

@@ -86,6 +86,11 @@ def to_onnx(
     decider = final_classifier(model)
     if not isinstance(decider, RejectClassifier):
         raise _unsupported(decider, "a model")
+    if getattr(decider, "case_prices_", None) is not None:
+        raise TypeError(
+            "to_onnx cannot export a model whose prices depend on the case: the graph would decide "
+            "at their means. Export model.at(cost_of=...) at prices that are the same for all."
+        )
     if decider.decides_by_posteriors or getattr(decider, "form_", "") == "posteriors":
         cut = getattr(model, "cut_", None) or 0.0  # in the prices that decide
         index, outputs = graph.by_posteriors(graph.posteriors(model, "X"), decider, cut)

@@ -17,7 +17,7 @@ from rejo.prices._cases import (
 )
 from rejo.prices._entries import quoted, read_prices, renamed_classes
 from rejo.prices._formulas import HIGHEST, read_formula
-from rejo.prices._matrix import case_costs, price_matrix, reject_cost_of
+from rejo.prices._matrix import case_costs, column_names, price_matrix, reject_cost_of
 from rejo.prices._reviews import (
     check_reviews_pay,
     describe_prices,

@@ -7,7 +7,7 @@ import numpy as np
 
 from rejo._errors import RejoError
 from rejo._state import check_fields, flag, mapping, maybe, number, plain, require, storable, text
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats, Indices, Mask
 from rejo.prices._entries import entries_of, read_prices
 from rejo.prices._formulas import HIGHEST, Formula
 from rejo.prices._matrix import complete, numbers_of, resolve
@@ -103,7 +103,8 @@ class CasePrices(NamedTuple):
 
     def _refuse(self, L: Floats, table: Any) -> None:
         """Say which cases have no price, and by which column or formula."""
-        bad, what = np.isnan(L if L.ndim == 3 else L[None]).any(axis=(1, 2)), "prices"
+        bad: Mask = np.asarray(np.isnan(L if L.ndim == 3 else L[None]).any(axis=(1, 2)))
+        what = "prices"
         remedy = "Fill in, or leave these cases out; when the model decides, they go to review."
         for formula in () if is_array(table) else formulas_of(self.formulas):
             columns = numbers_of([formula], table)
@@ -112,8 +113,9 @@ class CasePrices(NamedTuple):
             if name is not None:
                 bad, what = gaps[name], f"the column {name!r:.40}"
                 break
-            values = formula.values(columns)
-            if (outside := ~((values >= 0) & (values <= HIGHEST))).any():
+            values: Floats = formula.values(columns)
+            outside: Mask = ~((values >= 0) & (values <= HIGHEST))
+            if outside.any():
                 bad, what = outside, f"the formula {formula.text!r:.60}"
                 remedy = "A price is not negative; write max(..., 0) where it may be."
                 break

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from rejo._errors import close_words
-from rejo._frames import as_numbers, column_names
 from rejo._typing import Floats, Indices, Mask
 from rejo.prices._entries import (
     EXAMPLE,
@@ -182,6 +181,21 @@ def resolve(
     if cases:
         errors, reviews = np.moveaxis(errors, -1, 0), reviews.T
     return Prices(errors, reviews, accuracy, names, () if cases else tuple(formulas))
+
+
+def column_names(X: Any) -> list[Any]:
+    """Names of the columns of a frame or a mapping; none of anything else."""
+    if isinstance(X, Mapping):
+        return list(X)
+    of_arrow = getattr(X, "column_names", None)
+    return list(getattr(X, "columns", ()) if of_arrow is None else of_arrow)
+
+
+def as_numbers(column: Any) -> Any:
+    """A column as floats, NaN where a cell is empty."""
+    if hasattr(column, "dtype") and hasattr(column, "isna"):  # of pandas, which has an NA
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(column, dtype=np.float64)
 
 
 def numbers_of(formulas: Iterable[Formula], columns: Any) -> dict[str, Floats]:

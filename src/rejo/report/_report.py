@@ -50,7 +50,8 @@ class Report:
     chosen : int
         The point shown when the page opens.
     data : dict
-        What the page computes all its numbers from: counts of outcomes, no cases.
+        What the page computes all its numbers from: counts of outcomes, no cases but for what
+        their prices depend on.
     """
 
     tallies: list[Tally]

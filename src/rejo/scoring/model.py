@@ -55,7 +55,8 @@ class Opened:
     def __init__(self, model: Any, found: ModelFile) -> None:
         self.model, self.found = model, found
         self.encoder = encoder_of(model)
-        self.priced = list(getattr(model, "price_columns_", ()))  # columns that prices depend on
+        decider = model if hasattr(model, "judge") else final_classifier(model)
+        self.priced = list(getattr(decider, "price_columns_", ()))  # columns that prices depend on
         self._features = None
         if self.encoder is None:  # fitted in Python, on a frame of numbers
             self._features = _number_columns(model, found.path)
@@ -250,7 +251,8 @@ class Opened:
         rates = dict(zip(found._fields, found[:3], strict=False))
         if model.costs_ is not None:
             cost = model.costs_.chosen
-            rates["mean_cost"] = expect_cost(model.shares_, model.prices_, cost, n, level)
+            about = {"spread": model.costs_.spread}
+            rates["mean_cost"] = expect_cost(model.shares_, model.prices_, cost, n, level, **about)
         return {name: rate for name, rate in rates.items() if not isnan(rate.estimate)}
 
     @cached_property
@@ -308,7 +310,7 @@ def _are_prices(prices: Any, classes: list[str], priced: list[str]) -> bool:
         return True
     if isinstance(prices, dict):
         try:
-            price_matrix(prices, classes, columns=dict.fromkeys(priced, [1.0]))
+            price_matrix(prices, classes, columns={name: [1.0] for name in priced})
             return bool(price_columns(prices))
         except RejoError:
             return False

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from scipy.stats import beta, betabinom, gamma, norm, poisson
 
-from rejo._state import check_fields, count, number, require, storable
+from rejo._state import check_fields, count, maybe, number, require, storable
 from rejo._typing import Floats
 from rejo.baselines import learn_powers, pooled
 from rejo.metrics import Interval, intervals_html, tally
@@ -156,6 +156,7 @@ class MeanCosts(NamedTuple):
     chosen: Interval[float]  # by the model
     review_all: float
     decide_all: Interval[float]
+    spread: float | None = None  # standard deviation by the model, if prices differ by case
 
     @property
     def saves(self) -> float:
@@ -164,7 +165,7 @@ class MeanCosts(NamedTuple):
 
     def _check_state(self) -> None:
         """A number, and two intervals."""
-        check_fields(self, review_all=number())
+        check_fields(self, review_all=number(), spread=maybe(number(0.0)))
         _check_intervals(self, (self.chosen, self.decide_all), np.isfinite)
 
 
@@ -231,9 +232,27 @@ def mean_costs(
     cases: OutOfFold, prices: Floats, size: float | None = None, likely: Floats | None = None
 ) -> MeanCosts:
     """What a case costs at the cut of these cases, if all are reviewed, and if all are decided."""
+    if likely is None and cases.p is not None:
+        likely = likely_classes(cases, size)  # the same at any cut
     review = float(np.average(cases.paid(prices, -1), weights=cases.weight))
     everything = mean_cost(cases.all_decided(), prices, size, likely=likely)
-    return MeanCosts(mean_cost(cases, prices, size, likely=likely), review, everything)
+    spread = None if prices.ndim == 2 else _spread(cases, prices, _size(cases, size), likely)
+    return MeanCosts(mean_cost(cases, prices, size, likely=likely), review, everything, spread)
+
+
+def _spread(cases: OutOfFold, prices: Floats, size: float, likely: Floats | None) -> float:
+    """Standard deviation of what a case costs, where an error that was not seen counts too."""
+    w, paid = _weights(cases), _paid(cases, prices)
+    shares = error_numbers(cases, prices.shape[1], size, likely=likely).estimate / size
+    price, root = _error_prices(cases, prices, size, likely)
+    mean = float(w @ paid + (shares * price).sum())
+    return float(np.sqrt(max(w @ paid**2 + (shares * root**2).sum() - mean**2, 0.0)))
+
+
+def _paid(cases: OutOfFold, prices: Floats) -> Floats:
+    """What each case costs (n,) that is reviewed or decided rightly; 0 for the others."""
+    right = (cases.decision < 0) | (cases.decision == cases.y)
+    return np.where(right, cases.paid(prices, cases.decision), 0.0)
 
 
 def mean_cost(
@@ -245,18 +264,16 @@ def mean_cost(
     The limits of all kinds of errors, and of what reviews cost, are combined by their squares
     (MOVER; Zou and Donner 2008).  With prices by case, errors of a kind cost what likely ones cost
     on average, and their limits are further apart by the spread of these prices.  ``likely`` is as
-    in :func:`error_numbers`.
+    for :func:`error_numbers`.
     """
     size, means = _size(cases, size), mean_prices(prices)
     errors = error_numbers(cases, len(means), size, confidence, likely)
-    w, decision = _weights(cases), np.asarray(cases.decision, dtype=np.intp)
-    right = (decision < 0) | (decision == cases.y)
-    paid = np.where(right, cases.paid(prices, decision), 0.0)
+    w, paid = _weights(cases), _paid(cases, prices)
     mean = float(w @ paid)
     one = np.abs(means[:, -1]).max() / size  # one case more, or less, that is reviewed
     spread = (1 + _refit(cases)) * (w @ (paid - mean) ** 2 / size + one**2)
     spread *= norm.ppf(0.5 + confidence / 2) ** 2
-    price, wide = (part / size for part in _error_prices(cases, prices, size))
+    price, wide = (part / size for part in _error_prices(cases, prices, size, likely))
     mean += float((price * errors.estimate).sum())
     below, above = (
         float(np.sqrt(spread + ((wide * (end - errors.estimate)) ** 2).sum()))
@@ -265,7 +282,9 @@ def mean_cost(
     return Interval(mean, max(mean - below, float(prices.min())), mean + above)
 
 
-def _error_prices(cases: OutOfFold, prices: Floats, size: float) -> tuple[Floats, Floats]:
+def _error_prices(
+    cases: OutOfFold, prices: Floats, size: float, likely: Floats | None
+) -> tuple[Floats, Floats]:
     """Mean price of each kind of error (K, K) at the cut, and the root of their mean square.
 
     As their numbers, money has a prior, what posteriors expect: it counts like the expected errors
@@ -274,32 +293,36 @@ def _error_prices(cases: OutOfFold, prices: Floats, size: float) -> tuple[Floats
     if prices.ndim == 2:
         return prices[:, :-1], prices[:, :-1]
     w, K = size * _weights(cases), prices.shape[1]
-    q = likely_classes(cases, size)
+    q = likely_classes(cases, size) if likely is None else likely
     k, L = np.arange(K), of_rows(prices, cases.rows)
     found = np.zeros((2, K, K))
     for d in range(K):
         mine = cases.decision == d
         errors, own = w[mine, None] * q[mine], L[mine, :, d]  # (m, K)
         seen = w[mine, None] * (cases.y[mine, None] == k)
-        prior = STRENGTH / (errors.sum(axis=0) + 1)  # weight of what is expected
-        errors = prior * errors + seen
+        errors = STRENGTH / (errors.sum(axis=0) + 1) * errors + seen
         total = errors.sum(axis=0)
-        for i, power in enumerate((own, own**2)):
-            means = L[:, :, d] ** (i + 1)
-            known = (errors * power).sum(axis=0) / np.maximum(total, 1e-300)
-            found[i, :, d] = np.where(total > 0, known, np.average(means, axis=0, weights=w))
+        for i in range(2):
+            known = (errors * own ** (i + 1)).sum(axis=0) / np.maximum(total, 1e-300)
+            rest = np.average(L[:, :, d] ** (i + 1), axis=0, weights=w)  # nothing is decided so
+            found[i, :, d] = np.where(total > 0, known, rest)
     return found[0], np.sqrt(found[1])
 
 
 def expect_cost(
-    shares: Floats, prices: Floats, cost: Interval[float], n_cases: int, confidence: float = 0.95
-) -> Interval[float]:
+    shares: Floats, prices: Floats, cost: Interval[float], n_cases: int, confidence: float = 0.95,
+    spread: float | None = None,
+) -> Interval[float]:  # fmt: skip
     """Predict the mean cost in a batch, given that in the long run; chance in the batch is added.
 
-    ``shares`` (K, K + 1) are those of all outcomes; errors of each kind come one by one.  Of prices
-    by case, ``prices`` are the means.
+    ``shares`` (K, K + 1) are those of all outcomes; errors of each kind come one by one.  If prices
+    differ by case, the ``spread`` of what a case costs says all of this.
     """
     K, tails = len(prices), np.array([1 - confidence, 1 + confidence]) / 2
+    if spread is not None:
+        chance = float(norm.ppf(tails[1])) * spread / np.sqrt(n_cases)
+        away = [float(np.hypot(end - cost.estimate, chance)) for end in (cost.low, cost.high)]
+        return Interval(cost.estimate, cost.estimate - away[0], cost.estimate + away[1])
     errors = np.append(1.0 - np.eye(K), np.zeros((K, 1)), axis=1)
     rest = np.where(errors > 0, 0.0, shares)
     mean = float((rest * prices).sum())

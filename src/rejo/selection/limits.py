@@ -251,7 +251,7 @@ def _is_number(value: Any) -> bool:
 
 def check_prices(
     params: Mapping[str, Any], classes: Any, *, ordered: bool, posteriors: bool,
-    estimator: Any = None, by_case: Floats | None = None, y: Indices | None = None,
+    estimator: Any = None, by_case: Floats | None = None, y: Any = None,
 ) -> Floats | None:  # fmt: skip
     """Prices (K, K + 1) that the parameters give, if any, or those given ``by_case``.
 

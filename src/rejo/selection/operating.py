@@ -473,8 +473,8 @@ class RejectClassifierCV(OperatingPoint):
     ) -> tuple[list[Limit], Floats | None]:  # fmt: skip
         """Limits, and prices if there are any."""
         posteriors = self._by_posteriors if posteriors is None else posteriors
-        params, how = self.get_params(deep=False), {"ordered": ordered, "posteriors": posteriors}
-        prices = check_prices(params, classes, **how, **about)
+        params = self.get_params(deep=False)
+        prices = check_prices(params, classes, ordered=ordered, posteriors=posteriors, **about)
         return read_limits(params, classes, names), prices
 
     def _small_groups(self, task: Task) -> tuple[int, ...]:

@@ -120,7 +120,9 @@ class OutOfFold:
     def at(self, cut: float) -> OutOfFold:
         """The same cases at another cut; it shares the arrays."""
         bands = self.bands if cut == self.cut else None
-        return replace(self, cut=float(cut), bands=bands)
+        found = replace(self, cut=float(cut), bands=bands)
+        found.__dict__["_highest"] = self._highest  # cached: there may be a hundred cuts
+        return found
 
     def all_decided(self) -> OutOfFold:
         """The same cases if there were no reviews at all."""

@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._frames import column_names
 from rejo._state import (
     MOST_FEATURES,
     Must,
@@ -38,7 +37,7 @@ from rejo.estimators import (
     final_step,
     mean_price,
 )
-from rejo.prices import CasePrices, reject_cost_of
+from rejo.prices import CasePrices, column_names, reject_cost_of
 from rejo.selection.choose import Margin
 from rejo.selection.cross_validation import RejectCurve
 from rejo.selection.expected import Expected, MeanCosts, expect
@@ -174,7 +173,8 @@ class OperatingPoint(RejectClassifier):
     def _operating_point(self) -> dict[str, Any]:
         target = {limit.parameter: limit.most for limit in self.limits_[::-1]}
         if not target:
-            name = "reject_cost" if self.cost_of is None else "cost_of"
+            priced = self.cost_of is not None or self.case_prices_ is not None
+            name = "cost_of" if priced else "reject_cost"
             target = {name: float(self.reject_cost_)}
         point = super()._operating_point() | {"target": target}
         if self.prices_ is not None and reject_cost_of(self.prices_) is None:

@@ -34,6 +34,7 @@ from rejo.metrics import (
     mean_upper_bound,
     wilson_limits,
 )
+from rejo.prices import of_rows
 from rejo.selection.folds import one_each
 from rejo.selection.limits import RATES, Limit, count_limit, members, name_limits
 from rejo.selection.out_of_fold import OutOfFold
@@ -50,6 +51,8 @@ STAKES = np.array([0.02, 0.04, 0.06, 0.09, 0.13, 0.18, 0.25, 0.33, 0.43, 0.55, 0
 LITTLE = 0.05  # groups of each kind that are added before stakes are settled
 DRAWS = 200  # of groups, to choose between the tests
 SURE = 0.9  # that a group can be promised something
+HEAVY = 5.0  # times the usual highest price of a case: the bound for a mean cost suffers from more
+CAPPED = 0.95  # share of the cases that a suggested cap leaves as they are
 MOST_LINES = 6  # sequences that share the confidence
 
 ASSUMPTIONS = {
@@ -97,6 +100,7 @@ class Guarantee(NamedTuple):
     by: str | None = None  # "class", "decision" or "group", if it is about some of the cases
     value: str | None = None  # the class or group
     rests_on: str = "random"  # how calibration cases were chosen
+    highest: float | None = None  # what a case counts for at most, if prices differ by case
 
     @property
     def assumption(self) -> str:
@@ -119,6 +123,7 @@ class Guarantee(NamedTuple):
         check_fields(
             self, bound=share, target=maybe(share), confidence=number(1e-9, 1 - 1e-15),
             n_cases=count(0, 1 << 53), n_candidates=count(1), value=maybe(text()),
+            highest=maybe(number()),
             by=one_of(None, "class", "decision", "group"), rests_on=one_of(*ASSUMPTIONS),
         )  # fmt: skip
         require((self.by is None) == (self.value is None), self, "it does not say what it is about")
@@ -136,6 +141,16 @@ class Tests(NamedTuple):
     confidence: float
     n_new: int  # number of held-out cases
     given: Floats | None = None  # cuts to try, in place of every half a percent of reviews
+
+    @property
+    def highest(self) -> float | None:
+        """The highest price of cases to learn from, for which any case counts at most.
+
+        The bound for a mean cost needs a highest cost that is known beforehand.
+        """
+        if self.prices is None or self.prices.ndim == 2:
+            return None
+        return float(of_rows(self.prices, self.own.rows).max())
 
     def kept(self, reviewed: Sequence[int]) -> list[Limit]:
         """The limits that remain if some groups are reviewed entirely."""
@@ -288,6 +303,7 @@ def prove(
                 Guarantee(
                     x.rate, float(bound[at]) if x.most is None else x.most, x.most,
                     tests.confidence, int(total[at]), n_candidates, x.by, x.name, rests_on,
+                    tests.highest if x.rate == "mean_cost" else None,
                 )
                 for x, (_, bound, total) in zip(limits, proofs, strict=True)
             ]  # fmt: skip
@@ -306,6 +322,8 @@ def prove_limit(
     Return whether it is proved (m,), bounds (m,) by the exact test, and how many cases count (m,).
     """
     one = new if new.together is None else new.take(one_each(new.together))
+    if prices is not None and limit.rate == "mean_cost":
+        prices = np.minimum(prices, of_rows(prices, own.rows).max())
     bound, total = bounds_of(limit, one, cuts, confidence, prices)
     most = np.inf if limit.most is None else limit.most
     passed = bound <= most * (1 + 1e-9)
@@ -395,7 +413,7 @@ def bounds_of(
         return binomial_upper_bounds(np.round(bad), np.round(total), confidence), total
     assert prices is not None
     low, high = float(prices.min()), float(prices.max())
-    paid = prices[cases.y, cases.decisions(cuts)]  # -1 is the last: a review
+    paid = cases.paid(prices, cases.decisions(cuts))  # -1 is the last: a review
     bounds = [float(mean_upper_bound(row, confidence, low, high)) for row in paid]
     return np.array(bounds), np.full(len(cuts), float(len(cases.y)))
 
@@ -413,12 +431,31 @@ def _refusal(
         found = (prove_limit(x, own, new, first, tests.confidence, tests.prices) for x in limits)
         return all(passed[0] for passed, *_ in found)
 
+    remedy = Text("give more cases, or ask for less ", Setting("confidence"))
+    heavy = [x for x in tests.kept(reviewed) if x.rate == "mean_cost" and tests.highest is not None]
+    if heavy and tests.prices is not None:
+        remedy = Text(remedy, _capped(tests, heavy[0], new, tests.line(reviewed)[:1]))
     return refusal(
         tests.kept(reviewed), proved,
         f"proved with {100 * tests.confidence:g} % confidence by {tests.n_new} {latest}calibration "
-        "cases",
-        Text("give more cases, or ask for less ", Setting("confidence")),
+        "cases", remedy,
     )  # fmt: skip
+
+
+def _capped(tests: Tests, limit: Limit, new: OutOfFold, cuts: Floats) -> str:
+    """Say how heavy the tail of prices by case is, and what a cap of them would prove."""
+    assert tests.prices is not None
+    top = of_rows(tests.prices, tests.own.rows).max(axis=(1, 2))
+    usual, high = float(np.median(top)), float(top.max())
+    if high < HEAVY * usual:
+        return ""
+    cap = round_numbers(float(np.quantile(top, CAPPED)))[0]
+    bound, _ = bounds_of(limit, new, cuts, tests.confidence, np.minimum(tests.prices, cap))
+    return (
+        f". The highest price, {high:,.4g}, is {high / usual:,.3g} times the usual one, and a few "
+        f"such cases allow no low bound: at prices of at most {cap:g}, as by min(..., {cap:g}), "
+        f"{float(bound[0]):,.3g} would be proved"
+    )
 
 
 def refusal(

@@ -225,7 +225,8 @@ def _promised(alike: Sequence[Guarantee]) -> str:
     """What is guaranteed for some classes or groups, or for all cases."""
     one = alike[0]
     if one.rate == "mean_cost":
-        return f"a case costs at most {amount(one.bound)} on average"
+        most = "" if one.highest is None else f", counted as {amount(one.highest)} at most,"
+        return f"a case{most} costs at most {amount(one.bound)} on average"
     names = ", ".join(str(other.value) for other in alike)
     cases, decided, wrong = "the cases", "the decisions", "are wrong"
     if one.by == "class":
@@ -368,6 +369,8 @@ def _judge_limit(
     if limit.rate == "mean_cost":
         assert paid is not None
         paid = paid[~np.isnan(paid)]
+        if proof is not None and proof.highest is not None:
+            paid = np.minimum(paid, proof.highest)
         seen = float(paid.mean())
         said = f"At most {amount(most, 4)} {how}, and a case cost {amount(seen, 4)} on average"
         kept, p = seen <= most, mean_excess_probability(paid - most, worth * len(paid))
@@ -406,7 +409,8 @@ def _judge_costs(model: Any, paid: Floats, worth: float) -> Verdict:
 
     With limits as well, one of these may cost less, but is not allowed.
     """
-    part = "reject_cost" if model.cost_of is None else "cost_of"
+    by_case = getattr(model, "case_prices_", None) is not None
+    part = "reject_cost" if model.cost_of is None and not by_case else "cost_of"
     paid = paid[:, ~np.isnan(paid).any(axis=0)]
     mean, *others = paid.mean(axis=1).tolist()
     costs = dict(zip(("Reviewing", "Deciding"), others, strict=True))
