@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from rejo._typing import Floats, Indices
 
+BLOCK = 16_384  # cases with prices of their own that are decided at a time, to stay in the cache
 TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less are equal
 
 __all__ = ["Decided", "decide", "uniform_prices"]
@@ -76,7 +77,10 @@ def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
 
 def expected_costs(p: Floats, prices: Floats) -> Floats:
     """What each decision and, last, a review of each case is expected to cost (n, K + 1)."""
-    return p @ prices if prices.ndim == 2 else np.einsum("nk,nkd->nd", p, prices)
+    if prices.ndim == 2:
+        return p @ prices
+    parts = zip(p.T.copy(), np.moveaxis(prices, 0, -1), strict=True)  # (n,), (K + 1, n)
+    return sum(of_class * L for of_class, L in parts).T
 
 
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
@@ -120,10 +124,14 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     """
     p = np.asarray(p, dtype=np.float64)
     L = np.asarray(prices, dtype=np.float64)
-    if L.ndim == 3 and len(L) and np.array_equal(L, np.broadcast_to(L[0], L.shape)):
-        L = L[0]  # the same bits as prices for all cases
+    if L.ndim == 3 and len(L) and (L[0] == L[-1]).all() and (L[0] == L).all():
+        L = np.ascontiguousarray(L[0])  # the same bits as prices for all cases
+    if L.ndim == 3 and len(L) > BLOCK:
+        starts = range(0, len(L), BLOCK)
+        parts = [decide(p[i : i + BLOCK], L[i : i + BLOCK]) for i in starts]
+        return Decided(*map(np.concatenate, zip(*parts, strict=True)))
     costs = expected_costs(p, L)
-    slack = TIE * np.abs(L).max(axis=(-2, -1))  # of all cases, or of each
+    slack = TIE * np.abs(L.T).max(axis=(0, 1))  # of all cases, or of each
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     best = costs[:, :-1].min(axis=1)
     level = ~(costs[:, :-1] > (best + slack)[:, None])  # without prices, all are

@@ -42,7 +42,7 @@ from rejo.estimators import (
     is_ordered,
     judge_scores,
 )
-from rejo.prices import loss_rows
+from rejo.prices import loss_rows, of_rows
 from rejo.replication import costs_from_loss, costs_of_rows
 
 
@@ -197,7 +197,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             self.calibrator_ = fit_calibrator(values, k, w, method)
             values = calibrated(self.calibrator_, values)
         if self.rule != "chow":
-            self._choose(values, k, w, L if points is None or L.ndim == 2 else L[points])
+            self._choose(values, k, w, of_rows(L, points))
         return self
 
     @available_if(_has_posteriors)

@@ -1,7 +1,7 @@
 """Rates of each true class, each decided class and each group, as text and for JSON."""
 
 from collections.abc import Sequence
-from math import inf, isnan
+from math import inf, isnan, nan
 from typing import Any, NamedTuple
 
 from rejo._io import one_line, percent
@@ -18,6 +18,7 @@ class BreakdownRow(NamedTuple):
     n: int
     reviewed: int
     wrong: int
+    cost: float = nan  # of all of them; NaN if there are no prices
 
     @property
     def decided(self) -> int:
@@ -34,21 +35,26 @@ class Breakdown(NamedTuple):
 
 
 def split(
-    decision: Any, y: Any, classes: Sequence[str], by: str | None = None, values: Any = None
-) -> list[Breakdown]:
-    """Count by true class, by decided class and, if there is such a column, by its values."""
+    decision: Any, y: Any, classes: Sequence[str], by: str | None = None, values: Any = None,
+    paid: Any = None,
+) -> list[Breakdown]:  # fmt: skip
+    """Count by true class, by decided class and, if there is such a column, by its values.
+
+    ``paid`` (n,) is what the cases cost, if that is known.
+    """
+    import numpy as np
     import pandas as pd
 
-    there = decision >= 0
-    decided = _rows(decision[there], y[there], decision[there], classes)
+    there, paid = decision >= 0, np.full(len(y), nan) if paid is None else paid
+    decided = _rows(decision[there], y[there], decision[there], classes, paid[there])
     parts = [
-        Breakdown("true class", _rows(decision, y, y, classes)),
+        Breakdown("true class", _rows(decision, y, y, classes, paid)),
         Breakdown("decided class", decided, reviews=False),
     ]
     if by is not None:
         labels = sorted(set(values), key=_in_order)
         code = pd.Index(labels).get_indexer(values)
-        parts.append(Breakdown(by, _rows(decision, y, code, labels)))
+        parts.append(Breakdown(by, _rows(decision, y, code, labels, paid)))
     return parts
 
 
@@ -61,7 +67,7 @@ def _in_order(label: str) -> tuple[float, str]:
     return inf if isnan(number) else number, label
 
 
-def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[BreakdownRow]:
+def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str], paid: Any) -> list[BreakdownRow]:
     import numpy as np
 
     from rejo.metrics import tally
@@ -70,10 +76,11 @@ def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[Break
         return []
     counts = tally(decision, y, fold=code)
     columns = np.stack([counts.total, counts.rejected, counts.wrong]).astype(int).T.tolist()
+    cost = np.bincount(code, weights=paid).tolist()
     return [
-        BreakdownRow(str(label), *row)
-        for label, row in zip(labels, columns, strict=False)
-        if row[0]
+        BreakdownRow(str(label), n, reviewed, wrong, money)
+        for label, (n, reviewed, wrong), money in zip(labels, columns, cost, strict=False)
+        if n
     ]
 
 
@@ -87,7 +94,8 @@ def as_json(parts: Sequence[Breakdown], worth: float) -> dict[str, Any]:
             if part.reviews:
                 rates["rejection_rate"] = _rate(row.reviewed, row.n, worth)
                 rates["error_rate"] = _rate(row.wrong, row.n, worth)
-            counts = {"n_cases": row.n, "reviewed": row.reviewed, "wrong": row.wrong}
+            counts: dict[str, float] = {"n_cases": row.n, "reviewed": row.reviewed}
+            counts |= {"wrong": row.wrong} | ({} if isnan(row.cost) else {"cost": row.cost})
             named = {name: rate._asdict() for name, rate in rates.items()}
             rows.append({"value": row.value, **counts, **named})
         found[key] = rows if key != "by_group" else {"column": part.title, "groups": rows}
@@ -107,7 +115,8 @@ def as_text(parts: Sequence[Breakdown], worth: float) -> str:
     """
     columns = list(zip(*parts[0].rows, strict=True))[1:]
     every = BreakdownRow("all cases", *map(sum, columns))
-    lines = [("", "sent to review", "wrong, of the decided", ""), _line(every, True)]
+    money = "" if isnan(every.cost) else "cost of a case"
+    lines = [("", "sent to review", "wrong, of the decided", money, ""), _line(every, True)]
     for part in parts:
         if not part.rows:
             continue
@@ -116,27 +125,34 @@ def as_text(parts: Sequence[Breakdown], worth: float) -> str:
         if len(found) > SHOWN:
             title += f" (the worst {SHOWN} of {len(found):,})"
             found = sorted(found, key=lambda item: (min(item[1:]), -item[0].n))[:SHOWN]
-        lines.append((title, "", "", ""))
+        lines.append((title, "", "", "", ""))
         for row, of_reviews, of_errors in found:
             mark = _mark(of_reviews, of_errors, len(part.rows))
             lines.append(_line(row, part.reviews, mark, "  "))
-    widths = [max(len(line[i]) for line in lines) + 3 for i in range(3)]
+    widths = [max(len(line[i]) for line in lines) + 3 for i in range(4)]
+    widths[3] *= bool(money)
     table = [
-        "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)) + line[3]
+        "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)) + line[4]
         for line in lines
     ]
-    if any(line[3] for line in lines):
+    if any(line[4] for line in lines):
         table.append("(<- more than among all cases, beyond chance)")
     return "\n".join(line.rstrip() for line in table)
 
 
 def _line(
     row: BreakdownRow, reviews: bool, mark: str = "", indent: str = ""
-) -> tuple[str, str, str, str]:
+) -> tuple[str, str, str, str, str]:
     label = one_line(row.value) or "(empty)"
     label = label if len(label) <= LONGEST else label[: LONGEST - 3] + "..."
     sent = _share(row.reviewed, row.n) if reviews else ""
-    return indent + label, sent, _share(row.wrong, row.decided), mark
+    cost = "" if isnan(row.cost) else amount(row.cost / row.n)
+    return indent + label, sent, _share(row.wrong, row.decided), cost, mark
+
+
+def amount(value: float) -> str:
+    """Return an amount of money in about four digits."""
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _share(part: int, of: int) -> str:

@@ -3,7 +3,8 @@
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rejo._io import one_line
@@ -38,6 +39,7 @@ class Cases(NamedTuple):
     time: Any  # (n,) array of float, or None: when the case arrived
     table: Any  # as it was read
     notes: list[str]  # on the classes
+    prices: dict[str, bool]  # columns that prices depend on, and whether they are features, too
 
     def indices(self) -> Any:
         """Classes (n,) as indices into ``classes``."""
@@ -91,6 +93,7 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     frame, path = table.frame, table.path
     also = [] if time is None else [time]
     check_columns(path, [*arguments.drop, *also], frame.columns)
+    prices = price_roles(arguments, frame.columns, path)
     check_order(arguments.order, arguments.exact)
     how = spelling(arguments) | {"decimal": table.decimal}
     known, y, notes = read_classes(frame[target], path, **how)
@@ -110,7 +113,8 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     if arguments.keep:
         check_columns(path, arguments.keep, frame.columns, "keep")
         table.reading["keep"] = arguments.keep
-    X = frame.drop(columns=[*text, *arguments.drop, *([] if dated else also)])
+    X = frame.drop(columns=[*text, *not_priced(arguments.drop, prices), *([] if dated else also)])
+    check_amounts(table, X, prices, arguments)
     if not X.shape[1]:
         raise TableError("no column is left to learn from", where=path)
     if groups is None and arguments.id is not None:
@@ -119,8 +123,75 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     groups = None if groups is None else _groups(frame[groups], path)
     ordered = arguments.order is not None or len(classes) == 2
     return Cases(
-        X, y, classes, ordered, by, groups, given.get(group), given.get(time), table, notes
-    )
+        X, y, classes, ordered, by, groups, given.get(group), given.get(time), table, notes,
+        prices,
+    )  # fmt: skip
+
+
+def price_roles(arguments: Any, columns: Any, path: str) -> dict[str, bool]:
+    """Return the columns that prices depend on, and whether they are features: not with --drop."""
+    from rejo.prices import price_columns
+    from rejo.tables import check_columns
+
+    names = [] if arguments.costs is None else price_columns(arguments.costs)
+    check_columns(path, names, columns, "cost_of")
+    for role in ("target", "id", "by", "groups", "group", "time"):
+        if (name := getattr(arguments, role, None)) in names:
+            raise CommandError(f"--{role} and --costs must name different columns, got {name!r}")
+    return {name: name not in arguments.drop for name in names}
+
+
+def not_priced(names: Sequence[str], prices: Mapping[str, bool]) -> list[str]:
+    """Return these columns without those that prices depend on."""
+    return [name for name in names if name not in prices]
+
+
+def check_amounts(table: Any, X: Any, prices: Iterable[str], arguments: Any) -> None:
+    """Refuse a case without a number in a column that prices depend on."""
+    from rejo.tables import TableError, place_of, read_table, without_number
+
+    how = reading(arguments)
+    for name in prices:
+        if not len(rows := without_number(X[name])):
+            continue
+        cell, index = X[name].iloc[rows[0]], int(X.index[rows[0]])
+        if table.readings[name].n_odd and Path(arguments.data).is_file():  # read as missing
+            cell = read_table(arguments.data, text=[name], **how).frame[name].iloc[index]
+        there = isinstance(cell, str) and cell
+        raise TableError(
+            f"the prices need a number, but {repr(cell[:40]) if there else 'it'} is "
+            f"{'not one' if there else 'missing'}",
+            where=f"{place_of(arguments.data, index, **how)}, column {name!r}",
+            parameter="cost_of",
+            remedy=f"Fill it in, or leave such rows out ({len(rows):,} of {len(X):,}).",
+        )
+
+
+def case_prices(cases: Any, costs: Mapping[str, float | str], arguments: Any) -> Any:
+    """Return prices (n, K, K + 1) of the cases, or (K, K + 1) if they are the same for all."""
+    import numpy as np
+
+    from rejo.prices import check_reviews_pay, price_matrix
+    from rejo.tables import TableError, place_of
+
+    found = price_matrix(costs, cases.classes, ordered=cases.ordered, columns=cases.X)
+    one = found
+    if found.ndim == 3:
+        if len(rows := np.flatnonzero(np.isnan(found).any(axis=(1, 2)))):
+            row = cases.X.iloc[rows[0]]
+            index = int(cases.X.index[rows[0]])
+            values = ", ".join(f"{name}={row[name]:g}" for name in cases.prices)
+            raise TableError(
+                f"a price is negative or too high at {values}",
+                where=place_of(arguments.data, index, **reading(arguments)),
+                parameter="cost_of",
+                remedy="Keep it in bounds, such as max(0, ...), or leave such rows out "
+                f"({len(rows):,} of {len(found):,}).",
+            )
+        gain = found[:, :, :-1].max(axis=(1, 2)) / found[:, :, -1].min(axis=1)
+        one = found[np.nanargmax(gain)]  # where a review is most likely to pay
+    check_reviews_pay(one, cases.classes, ordered=cases.ordered)
+    return found
 
 
 def _warn_of_repeated(ids: Any, name: str) -> None:

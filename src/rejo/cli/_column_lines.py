@@ -17,9 +17,15 @@ ADVICE = {
 
 
 def describe_columns(
-    kinds: Mapping[str, str], left_out: Mapping[str, str], time: str | None = None
+    kinds: Mapping[str, str],
+    left_out: Mapping[str, str],
+    time: str | None = None,
+    prices: Iterable[str] | None = None,
 ) -> list[str]:
-    """Say which columns are used, by kind, and which are not; ``time`` orders the rows."""
+    """Say which columns are used, by kind, and which are not.
+
+    ``time`` orders the rows; ``prices`` are columns that prices depend on.
+    """
     from rejo.tables import describe_kinds
 
     ages = time in kinds
@@ -35,6 +41,11 @@ def describe_columns(
         out.append(
             f"{time}: it orders the rows, and new files have later dates, so it is not a feature "
             f"(--keep {shlex.quote(time)} keeps it).{more}"
+        )
+    for name in prices or ():
+        also = f"it is a feature, too (--drop {shlex.quote(name)} keeps it for prices only)"
+        out.append(
+            f"{name}: prices depend on it; {also if name in kinds else 'it is not a feature'}."
         )
     return [*lines, *map(one_line, out)]
 

@@ -20,6 +20,7 @@ CAUSES = {
     "outside": "Is the column in another unit than in training?",
     "unseen": "Is the column coded or spelled otherwise than in training?",
     "missing": "Was the column left out of this file?",
+    "unpriced": "Do the prices of training suit these cases? Theirs would be negative or too high.",
 }
 UNCLEAR = {"number": "Add --decimal or --thousands.", "date": "Write dates as 2024-12-31."}
 

@@ -86,14 +86,14 @@ def costs(text: str) -> dict[str, float | str]:
         prices = read_prices(text)
     except RejoError as error:
         raise ArgumentTypeError(str(error)) from None
-    by_kind: dict[str, list[float]] = {"error": [], "review": [], "accuracy": []}
+    by_kind: dict[str, list[Any]] = {"error": [], "review": [], "accuracy": []}
     for name, price in prices.items():
-        if isinstance(price, str):
-            raise ArgumentTypeError(f"{name}={price}: the price must be a number here")
         by_kind.get(name.partition(":")[0], by_kind["error"]).append(price)
     errors, reviews = by_kind["error"], by_kind["review"]
     if not (errors and reviews):
         raise ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
+    if any(isinstance(price, str) for price in prices.values()):  # it depends on the case
+        return prices
     if not (min(reviews) and LEAST_PRICE <= max(errors) <= HIGHEST_PRICE):
         raise ArgumentTypeError(
             f"must be prices from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, got {text!r}"
@@ -248,8 +248,9 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {  # how a value is read, and t
                       "1 and a review costs W"),
     "--costs": ({"type": costs, "metavar": "PRICES"}, "lowest total cost at these prices, such as "
                 "error=5000,review=40; by true class error:ill=5000,error:well=300,review=40, for "
-                "a pair 'ill>well=5000', per class off step=100; or a CSV file with a row for each "
-                "true class, and columns for the decisions and 'review'"),
+                "a pair 'ill>well=5000', per class off step=100; for each case by its columns "
+                "'error:default=0.6*amount+50'; or a CSV file with a row for each true class, and "
+                "columns for the decisions and 'review'"),
     "--confidence": ({"type": share, "metavar": "P"}, "promise these limits with this probability, "
                      "such as 0.95; some cases are set aside to prove them. With --costs alone, "
                      "bounds the mean cost of a case"),

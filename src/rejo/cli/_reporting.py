@@ -29,7 +29,7 @@ def write_report(
     provenance: Mapping[str, str],
     **options: Any,
 ) -> None:
-    """Write the page; ``y`` as indices, prices as a matrix."""
+    """Write the page; ``y`` as indices, prices as a matrix or as formulas of ``amounts``."""
     import platform
 
     import numpy

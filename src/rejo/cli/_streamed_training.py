@@ -57,7 +57,11 @@ class StreamedCases(NamedTuple):
 
 def check_options(arguments: Namespace) -> None:
     """Refuse options that need all rows at once."""
+    from rejo.prices import price_columns
+
     given = [option for name, option in WHOLE.items() if getattr(arguments, name, None)]
+    if arguments.costs is not None and (names := price_columns(arguments.costs)):
+        given.append(f"--costs with the column {names[0]!r}")
     if given:
         raise CommandError(
             f"{given[0]} needs all rows in memory, but {arguments.data} is read in pieces: leave "

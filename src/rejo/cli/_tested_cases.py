@@ -29,6 +29,7 @@ class Tested(NamedTuple):
     doubts: DoubtCounts
     spellings: list[str]
     strange: list[Any]  # columns that are not as in training
+    amounts: dict[str, Any]  # (n,) of each column that prices depend on
     judged: Any = None  # rejo.scoring.Cases, for a report
 
 
@@ -59,13 +60,15 @@ def decided_table(arguments: Namespace, opened: Opened, columns: LabelColumns) -
     from rejo.scoring import judge_labelled
 
     frame, y, spellings = _read(arguments, opened, columns)
-    known = opened.table.get("cases")
-    found, judged = judge_labelled(opened, frame, y, columns, prints=known is not None)
+    known, amounts = opened.table.get("cases"), price_names(arguments, opened)
+    found, judged = judge_labelled(
+        opened, frame, y, columns, prints=known is not None, amounts=amounts
+    )
     watch = opened.watch()
     if watch is not None:
         opened.encoder.add_rows(watch, judged.X)
     strange = [] if watch is None else watch.findings()
-    return _tested(found, opened, columns, spellings, strange)._replace(judged=judged)
+    return _tested(found, opened, columns, spellings, strange, amounts)._replace(judged=judged)
 
 
 def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -> Tested:
@@ -76,19 +79,33 @@ def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -
     from rejo.tables import TableError, pieces_of
 
     how = _class_options(arguments, opened)
-    reading = options.reading(arguments)
+    reading, amounts = options.reading(arguments), price_names(arguments, opened)
     with needing(target=columns.target, group=columns.group):
         found = judge_files(
             opened, arguments.data, columns, partial(class_codes, **how),
             required=_required(arguments, columns), reading=reading,
-            prints=opened.table.get("cases") is not None, client=arguments.dask,
+            prints=opened.table.get("cases") is not None, amounts=amounts, client=arguments.dask,
             n_jobs=arguments.n_jobs or 1, show_progress=None, **options.opening(arguments),
         )  # fmt: skip
     if not found.words.total():
         raise TableError("the table has no rows", where=arguments.data)
     _, spellings = sort_words(found.words, f"{arguments.data}, column {columns.target!r}", **how)
     strange = opened.watch_files(pieces_of(arguments.data), **reading)
-    return _tested(found, opened, columns, spellings, strange)
+    return _tested(found, opened, columns, spellings, strange, amounts)
+
+
+def price_names(arguments: Namespace, opened: Opened) -> list[str]:
+    """Return the columns that prices depend on: those of training and of the command."""
+    from rejo.prices import price_columns
+
+    names = [] if arguments.costs is None else price_columns(arguments.costs)
+    for name in names:
+        if opened.encoder.kinds_.get(name) != "number":
+            raise CommandError(
+                f"--costs: {name!r} is not a column of numbers that {arguments.model} reads; a "
+                "model that was trained with it in --costs does"
+            )
+    return list(dict.fromkeys([*opened.priced, *names]))
 
 
 def _tested(
@@ -97,6 +114,7 @@ def _tested(
     columns: LabelColumns,
     spellings: list[str],
     strange: list[Any],
+    amounts: list[str],
 ) -> Tested:
     import numpy as np
 
@@ -110,6 +128,7 @@ def _tested(
         by, None if by is None else cells(found.by),
         len(np.unique(found.together)) if len(found.together) else len(found.y),
         known is not None and known == fingerprint(found.prints), found.doubts, spellings, strange,
+        dict(zip(amounts, found.amounts.T, strict=True)) if len(found.y) else {},
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from math import floor, isnan, log10
 from typing import Any, NamedTuple
 
 from rejo._io import percent
-from rejo.cli._cases import Cases
+from rejo.cli._cases import Cases, case_prices
 from rejo.cli._column_lines import suspicion
 from rejo.cli._files import warn
 from rejo.cli._options import n_jobs
@@ -38,7 +38,7 @@ def train(
     """Choose the model and the operating point, and fit."""
     from rejo.selection import find_leaks
 
-    suspects = find_leaks(cases.X[list(encoder.kinds_)], cases.y, groups=cases.groups).suspects
+    suspects = find_leaks(cases.X[list(encoder.features_)], cases.y, groups=cases.groups).suspects
     for suspect in suspects:
         warn(suspicion(suspect))
     jobs = n_jobs(arguments, len(cases.y))
@@ -79,14 +79,13 @@ def _fitted(
     from sklearn.pipeline import Pipeline
 
     from rejo.baselines import NoveltyReject
-    from rejo.prices import check_reviews_pay
     from rejo.selection import RejectClassifierCV, TargetUnattainable
     from rejo.tables import TableError
 
     if "confidence" in target:
         _warn_of_repeats(cases)
     if target.get("cost_of") is not None:
-        check_reviews_pay(target["cost_of"], cases.classes, ordered=cases.ordered)
+        case_prices(cases, target["cost_of"], arguments)
     learner, seed = arguments.model, arguments.seed
     if arguments.novelty is not None:
         learner = NoveltyReject(learner, review_share=arguments.novelty, random_state=seed)
@@ -98,7 +97,10 @@ def _fitted(
     time = cases.time if "confidence" in target else None  # the latest cases prove a promise
     with candidates():
         try:
-            model.fit(cases.X, cases.y, groups=cases.groups, group=cases.group, time=time)
+            model.fit(
+                cases.X, cases.y, groups=cases.groups, group=cases.group, time=time,
+                prices=cases.X if cases.prices else None,
+            )  # fmt: skip
         except TargetUnattainable as error:
             if error.parameter == "y":  # too few cases of a class
                 where = cases.table.path
@@ -140,7 +142,9 @@ def encoder_for(cases: Cases) -> Any:
     """Return a fitted encoder for the table; refuse a table without a useful column."""
     from rejo.tables import TableEncoder, TableError
 
-    encoder = TableEncoder(written=cases.table.written, reading=cases.table.reading)
+    encoder = TableEncoder(
+        written=cases.table.written, reading=cases.table.reading, prices=cases.prices or None
+    )
     try:
         encoder.fit(cases.X)
     except TableError as error:
@@ -175,6 +179,8 @@ def hints(cases: Cases, model: Any, suspects: list[Any]) -> list[str]:
                 "each one alone."
             )
         learnt = wrong < guess
+        if (L := model.prices_) is not None:  # errors of some classes may be cheap
+            learnt = L[y, forced].mean() < (share @ L[:, :-1]).min()
         if judged is not None:
             entropy = -float((share[share > 0] * np.log(share[share > 0])).sum())
             learnt = choice.chosen.log_loss < LEARNT * entropy

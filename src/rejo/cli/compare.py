@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rejo._io import without_password
 from rejo.catalogue import METHODS, ProblemSize, find, need_order
 from rejo.cli import _options as options
-from rejo.cli._cases import about_order, counted, read_cases
+from rejo.cli._cases import about_order, case_prices, counted, read_cases
 from rejo.cli._class_names import respelled
 from rejo.cli._files import CommandError, print_json
 
@@ -127,7 +127,6 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
 
     from rejo.cli._training import candidates, encoder_for
     from rejo.cluster import placed
-    from rejo.prices import price_matrix
     from rejo.selection import compare, draw_rows, methods_to_compare
 
     cases = read_cases(arguments)
@@ -136,7 +135,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     prices: dict[str, Any] = {"reject_costs": arguments.reject_costs or TABLE_COSTS}
     if arguments.costs is not None:
         costs = respelled(arguments.costs, cases.classes, arguments.exact)
-        prices = {"cost_of": price_matrix(costs, cases.classes, ordered=ordered)}
+        prices = {"cost_of": case_prices(cases, costs, arguments)}
     elif max(prices["reject_costs"]) > 1 - 1 / K:
         raise CommandError(
             f"--reject-costs must be at most {1 - 1 / K:.3g}: with {K} classes a guess is wrong no "
@@ -146,9 +145,13 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     note = f"{cases.table.path}: {len(y):,} rows. Classes: {counted(cases)}."
     order = [] if ordered else [about_order(cases.classes)]
     note = " ".join([note, *cases.notes, *order])
+    if cases.prices:
+        prices = {"prices": prices.pop("cost_of")}
     if len(y) > arguments.max_rows:
         rows = draw_rows(y, arguments.max_rows, arguments.seed)
         X, y = X.iloc[rows], y[rows]
+        if cases.prices:
+            prices["prices"] = prices["prices"][rows]
         note += f" Compared on a random sample of {len(y):,} rows (--max-rows)."
     if (rarest := int(np.bincount(y).min())) < arguments.folds:
         raise CommandError(

@@ -30,6 +30,7 @@ NO_TEST = (
     "these are the cases that the model was trained on, so their rates are no test of it: use "
     "cases that it has not seen, or the rates that rejo train printed"
 )
+BLOCK = 8192  # cases whose prices are computed at a time
 SHARES = [0.01 * i for i in range(51)]  # to review, on the slider of the report
 RATES = {
     "rejection_rate": "sent to review",
@@ -77,12 +78,20 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
+    import numpy as np
+
     check_report(arguments)
     found = evaluate(arguments)
     opened, cases, rates, expected = found.opened, found.cases, found.rates, found.expected
     y, in_doubt, n = cases.y, cases.doubts, cases.n_independent
-    costs = _costs(cases, _prices(arguments, opened))
-    parts = breakdown.split(cases.decision, y, opened.classes, cases.by, cases.values)
+    prices = _prices(arguments, opened)
+    costs, paid = None, None
+    if prices is not None:
+        paid, *others = _paid(prices, opened, cases, cases.decision, -1, cases.forced)
+        means = map(_mean, (paid, *others))
+        costs = dict(zip(("decided", "review_all", "decide_all"), means, strict=True))
+        paid = np.nan_to_num(paid)  # a case without a price costs nothing that is known
+    parts = breakdown.split(cases.decision, y, opened.classes, cases.by, cases.values, paid)
     if arguments.json:
         print_json({
             "n_cases": len(y),
@@ -140,11 +149,16 @@ def evaluate(arguments: argparse.Namespace) -> Evaluation:
         warn(f"column {finding}")
     n = cases.n_independent
     prices = getattr(opened.model, "prices_", None)
-    rates = _rates(cases.decision, cases.y, n / len(cases.y), prices)
+    if (by := getattr(opened.model, "case_prices_", None)) is not None:
+        prices = by.formulas
+    paid = None
+    if prices is not None:
+        paid = _paid(prices, opened, cases, cases.decision, -1, cases.forced)
+    rates = _rates(cases.decision, cases.y, n / len(cases.y), None if paid is None else paid[0])
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
-    verdicts = _verdicts(opened, cases, columns.group)
+    verdicts = _verdicts(opened, cases, columns.group, paid)
     return Evaluation(opened, columns, cases, path, rates, expected, surprises, notes, verdicts)
 
 
@@ -152,6 +166,7 @@ def write_page(arguments: argparse.Namespace, found: Evaluation) -> None:
     """Write the report."""
     opened, cases, name = found.opened, found.cases, Path(found.path).name
     points, chosen = _outcomes(opened, cases.judged)
+    prices = _prices(arguments, opened)
     write_report(
         arguments,
         in_prices(points, opened.model, known=arguments.costs is None),
@@ -167,7 +182,8 @@ def write_page(arguments: argparse.Namespace, found: Evaluation) -> None:
             *[cases.doubts.summary()] * bool(cases.doubts.n_rows),
             " ".join(found.notes),
         ],
-        prices=_prices(arguments, opened),
+        prices=prices,
+        amounts=cases.amounts if isinstance(prices, dict) else None,
         ordered=opened.table.get("ordered", True),
         by=None if cases.by is None else {cases.by: cases.values},
         **promised(opened.model),
@@ -190,7 +206,9 @@ def _outcomes(opened: Opened, judged: Any) -> tuple[list[Any], int]:
         )
 
 
-def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
+def _verdicts(opened: Opened, cases: Tested, by_group: str | None, paid: Any) -> list[Any]:
+    import numpy as np
+
     from rejo.selection import judge_limits
 
     if not hasattr(opened.model, "limits_"):  # fitted in Python, for no target
@@ -198,35 +216,53 @@ def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
     return judge_limits(
         opened.model, cases.decision, cases.forced, cases.y, classes=opened.classes,
         group=cases.group, column=by_group or "group", size=cases.n_independent,
+        paid=None if paid is None else np.stack(paid),
     )  # fmt: skip
 
 
 def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
-    """Prices (K, K + 1) of the command, else those of training; ``None`` if there are none."""
-    from rejo.prices import price_matrix
+    """Prices (K, K + 1) of the command, else those of training, or formulas; None without any."""
+    from rejo.prices import price_columns, price_matrix
 
     if arguments.costs is None:
         return opened.table.get("prices")
     costs = respelled(arguments.costs, opened.classes, arguments.exact)
+    if price_columns(costs):
+        return costs
     return price_matrix(costs, opened.classes, ordered=opened.table.get("ordered", True))
 
 
-def _costs(cases: Tested, prices: Any) -> dict[str, float] | None:
-    """Mean cost of a case at these prices (K, K + 1), and if all were reviewed or decided."""
+def _paid(prices: Any, opened: Opened, cases: Tested, *decisions: Any) -> list[Any]:
+    """What cases cost (n,) at prices (K, K + 1), or formulas, with each of these decisions."""
     import numpy as np
 
-    if prices is None:
-        return None
-    paid = np.asarray(prices)
-    return {
-        "decided": float(paid[cases.y, cases.decision].mean()),  # -1: the review, last
-        "review_all": float(paid[cases.y, -1].mean()),
-        "decide_all": float(paid[cases.y, cases.forced].mean()),
-    }
+    from rejo.prices import price_matrix, price_of
+
+    if not isinstance(prices, dict):
+        return [price_of(np.asarray(prices), cases.y, decision) for decision in decisions]
+    found = [np.empty(len(cases.y)) for _ in decisions]
+    for start in range(0, len(cases.y), BLOCK):
+        rows = slice(start, start + BLOCK)
+        some = {name: values[rows] for name, values in cases.amounts.items()}
+        ordered = opened.table.get("ordered", True)
+        L = price_matrix(prices, opened.classes, ordered=ordered, columns=some)
+        for one, decision in zip(found, decisions, strict=True):
+            own: Any = decision if isinstance(decision, int) else decision[rows]
+            one[rows] = price_of(L, cases.y[rows], own)
+    return found
 
 
-def _rates(decision: Any, y: Any, worth: float, prices: Any) -> dict[str, Any]:
-    """Observed rates, and cost, with 95 % intervals; a case is ``worth`` so many cases."""
+def _mean(paid: Any) -> float:
+    """Mean of what cases cost that have a price."""
+    known = paid[paid == paid]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _rates(decision: Any, y: Any, worth: float, paid: Any) -> dict[str, Any]:
+    """Observed rates, and cost, with 95 % intervals; a case is ``worth`` so many cases.
+
+    ``paid`` (n,) is what the cases cost, if that is known.
+    """
     import numpy as np
 
     from rejo.metrics import Interval, tally, wilson_interval
@@ -238,8 +274,8 @@ def _rates(decision: Any, y: Any, worth: float, prices: Any) -> dict[str, Any]:
         name: wilson_interval(part, of, n_effective=of * worth or None)
         for name, (part, of) in zip(RATES, parts, strict=False)
     }
-    if prices is not None:
-        paid = prices[y, decision]  # -1: the review, last
+    if paid is not None:
+        paid = paid[paid == paid]  # that have a price
         mean, half = float(paid.mean()), 1.96 * float(paid.std()) / np.sqrt(len(y) * worth)
         rates["mean_cost"] = Interval(mean, mean - half, mean + half)
     return rates
@@ -251,7 +287,7 @@ def _compare(rates: dict[str, Any], expected: dict[str, Any]) -> str:
     for name, title in RATES.items():
         if name not in rates:
             continue
-        write = _amount if name == "mean_cost" else percent
+        write = breakdown.amount if name == "mean_cost" else percent
         seen = rates[name].estimate
         line = f"{title:<26}{'-' if isnan(seen) else write(seen):>8}"
         if name in expected:
@@ -259,10 +295,6 @@ def _compare(rates: dict[str, Any], expected: dict[str, Any]) -> str:
             line += f"{rate:>12}   {low} to {high}"
         lines.append(line)
     return "\n".join(lines)
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _surprises(rates: dict[str, Any], expected: dict[str, Any]) -> list[str]:

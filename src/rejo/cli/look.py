@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rejo._errors import RejoError
 from rejo._io import one_line, percent, without_password
 from rejo.cli import _options as options
-from rejo.cli._cases import about_order
+from rejo.cli._cases import about_order, check_amounts, not_priced, price_roles
 from rejo.cli._class_names import in_order, order_classes, read_classes, spelling
 from rejo.cli._column_lines import describe_columns, remarks_on
 from rejo.cli._column_lines import say as say_remark
@@ -50,6 +50,8 @@ class Overview(NamedTuple):
 def add(parser: Any) -> None:
     """Declare the options."""
     options.add(parser, *options.LABELLED)
+    costs = "prices to train for: their columns are checked, and stand in the command"
+    options.add(parser, "--costs", help=costs)
     options.add_reading(parser)
     options.add(parser, "--json")
 
@@ -89,8 +91,10 @@ def _look(arguments: argparse.Namespace, table: Any, text: list[str]) -> Overvie
         found.say(f"{table.skipped[0].upper()}{table.skipped[1:]}.")
     if arguments.target is not None:
         frame, y = _classes(found)
-    X = frame.drop(columns=[*text, *arguments.drop])
-    kinds, left_out = _columns(found, X)
+    prices = price_roles(arguments, frame.columns, table.path)
+    X = frame.drop(columns=[*text, *not_priced(arguments.drop, prices)])
+    check_amounts(table, X, prices, arguments)
+    kinds, left_out = _columns(found, X, prices)
     _gaps(found, X)
     ids = _ids(found, X, kinds, left_out)
     if y is None:
@@ -123,21 +127,23 @@ def _classes(found: Overview) -> tuple[Any, Any]:
     return table.frame[known], y
 
 
-def _columns(found: Overview, X: Any) -> tuple[dict[str, str], dict[str, str]]:
+def _columns(
+    found: Overview, X: Any, prices: dict[str, bool]
+) -> tuple[dict[str, str], dict[str, str]]:
     from rejo.tables import TableEncoder, TableError
 
     table = found.table
-    encoder = TableEncoder(written=table.written, reading=table.reading)
+    encoder = TableEncoder(written=table.written, reading=table.reading, prices=prices)
     try:
         encoder.fit(X)
-        kinds, left_out = encoder.kinds_, encoder.left_out_
+        kinds, left_out = encoder.features_, encoder.left_out_
         time = encoder.reading_["time"]
     except TableError:  # no column is of use
         kinds, left_out, time = {}, dict.fromkeys(X.columns, "of no use"), None
     remarks = remarks_on(X, table, left_out)
-    found.say(*describe_columns(kinds, left_out, time))
+    found.say(*describe_columns(kinds, left_out, time, prices))
     found.say(*(say_remark(r) for r in remarks if r.about != "gaps"))  # those have a line
-    found.facts.update(columns=kinds, left_out=left_out)
+    found.facts.update(columns=kinds, left_out=left_out, price_columns=prices)
     found.facts["remarks"] = [
         {"about": r.about, "column": r.column, "text": r.line()} for r in remarks
     ]
@@ -283,4 +289,8 @@ def _command(overview: Overview) -> str:
             joined = ",".join(map(str, values))
             words += [f"{option}={joined}"] if joined.startswith("-") else [option, joined]
     stem = Path(table.path).name.partition(".")[0] or "model"
-    return shlex.join([*words, "--review-budget", "0.1", "-o", f"{stem}.rejo"])
+    target = ["--review-budget", "0.1"]
+    if arguments.costs is not None:
+        given = (f"{name}={value}" for name, value in arguments.costs.items())
+        target = ["--costs", ",".join(given)]
+    return shlex.join([*words, *target, "-o", f"{stem}.rejo"])

@@ -109,6 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
             title=f"{arguments.target}: what is decided and what goes to review",
             notes=_report_notes(model),
             prices=table.get("prices"),
+            amounts=cases.X[list(cases.prices)] if cases.prices else None,
             by=None if cases.by is None else {arguments.by: cases.by},
             provenance={"Operating point": model.reason()}
             | _provenance(cases, model.choice_, encoder, found, remarks),
@@ -124,7 +125,9 @@ def _tell_table(
     say: Say, cases: Cases | StreamedCases, encoder: Any, *, verbose: bool
 ) -> tuple[list[str], list[Any]]:
     """Say what was read: all of it, or what is remarkable; return lines and remarks on columns."""
-    lines = describe_columns(encoder.kinds_, encoder.left_out_, encoder.reading_["time"])
+    lines = describe_columns(
+        encoder.features_, encoder.left_out_, encoder.reading_["time"], encoder.prices
+    )
     remarks = remarks_on(cases.frame, cases.table, encoder.left_out_)
     said = [f"{cases.path}: {cases.counts.total():,} rows. Classes: {counted(cases)}."]
     if cases.table.skipped:
@@ -157,7 +160,7 @@ def _header(
     arguments: argparse.Namespace, cases: Cases | StreamedCases, lines: list[str]
 ) -> dict[str, Any]:
     """What a model file keeps of its table."""
-    from rejo.prices import price_matrix
+    from rejo.prices import price_columns, price_matrix
 
     given = {role: getattr(arguments, role) for role in ROLES}
     table: dict[str, Any] = {role: name for role, name in given.items() if name is not None}
@@ -166,9 +169,11 @@ def _header(
         table["same"] = arguments.same
     if cases.table.reading:
         table["reading"] = cases.table.reading
-    if arguments.costs is not None:
-        prices = price_matrix(arguments.costs, cases.classes, ordered=cases.ordered)
-        table["prices"] = prices.tolist()
+    if (costs := arguments.costs) is not None:
+        fixed = not price_columns(costs)
+        table["prices"] = (
+            price_matrix(costs, cases.classes, ordered=cases.ordered).tolist() if fixed else costs
+        )
     return table
 
 
@@ -186,7 +191,8 @@ def _result(
         "model": str(arguments.output),
         "report": None if arguments.report is None else str(arguments.report),
         "classes": cases.classes,
-        "columns": encoder.kinds_,
+        "columns": encoder.features_,
+        "price_columns": encoder.prices,
         "left_out": encoder.left_out_,
         "ordered": cases.ordered,
         "n_training_rows": found.n_training_rows,
@@ -238,7 +244,7 @@ def _provenance(
         "Data": f"{Path(cases.table.path).name}, {len(cases.y):,} rows",
         "Data hash (SHA-256)": str(found.data_hash),
         "Classes": counted(cases),
-        "Columns used": "; ".join(describe_kinds(encoder.kinds_, longest=MOST_NAMES)),
+        "Columns used": "; ".join(describe_kinds(encoder.features_, longest=MOST_NAMES)),
         **({"Columns left out": left} if left else {}),
         **({"How columns were read": " ".join(to_keep([], remarks))} if remarks else {}),
         "Model": f"{choice.name} ({params})" if params else choice.name,

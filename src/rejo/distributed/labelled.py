@@ -35,6 +35,7 @@ def judge_files(
     required: Iterable[str] = (),
     reading: Mapping[str, Any] | None = None,
     prints: bool = False,
+    amounts: Sequence[str] = (),
     client: Any = None,
     n_jobs: int = 1,
     trusted: Collection[str] = (),
@@ -45,7 +46,7 @@ def judge_files(
 
     ``classify`` gives the index of the class of each word, ``NO_CLASS`` or ``UNKNOWN``; workers
     call it.  The files must have the columns that are ``required``, besides the features and the
-    target.  With ``prints``, each case is hashed, too.
+    target.  With ``prints``, each case is hashed, too; prices depend on the columns ``amounts``.
     """
     opened, sent = packed_model(model, trusted, max_bytes)
     table = ParquetTable.of(absolute(data))
@@ -55,7 +56,7 @@ def judge_files(
     present = LabelColumns(columns.target, *there[1:])
     parts = parts_of(table.pieces)
     with place_of(client, n_jobs) as place:
-        job = LabelJob(sent, present, classify, dict(reading or {}), prints)
+        job = LabelJob(sent, present, classify, dict(reading or {}), prints, amounts)
         tasks = place.each(judge_part, job, [(part,) for part in parts])
         return LabelledCases.joined(in_order(tasks, parts, "testing", show_progress))
 
@@ -68,6 +69,7 @@ class LabelJob(NamedTuple):
     classify: Classify
     reading: dict[str, Any]
     prints: bool
+    amounts: Sequence[str]
 
 
 def judge_part(job: LabelJob, task: tuple[OutputPart]) -> LabelledCases:
@@ -95,8 +97,9 @@ def _judged(
     found, known = LabelledCases.joined([]), y >= 0
     if known.any():
         found, _ = judge_labelled(
-            opened, chunk[known], y[known], job.columns, start=start, prints=job.prints
-        )
+            opened, chunk[known], y[known], job.columns, start=start, prints=job.prints,
+            amounts=job.amounts,
+        )  # fmt: skip
     seen = np.bincount(label.codes, minlength=len(label.words)).tolist()
     found.words.update(dict(zip(label.words, seen, strict=True)))
     return found

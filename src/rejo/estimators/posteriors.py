@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._state import declare, floats, maybe, optional
 from rejo._typing import Floats, Indices
-from rejo.decisions import decide, expected_costs
+from rejo.decisions import BLOCK, decide, expected_costs
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
 from rejo.estimators.classes import Targets, check_sample_weight, labels_like
 from rejo.estimators.reviews import AMBIGUOUS, NO_PRICE, Judgement, refuse_unknown
 from rejo.prices import price_of
 
-BLOCK = 8192  # cases whose prices are computed at a time: those of 16 classes take 18 MB
 LARGEST_LOGIT = 700.0  # exp of it is finite
 
 
@@ -36,20 +35,24 @@ def judge_posteriors(p: Floats, prices: Any, *, rejects: bool = True) -> Judgeme
         refuse_unknown(np.isnan(p))
     if prices.ndim == 2:
         return _judge_block(p, prices, rejects)
-    parts, most = [], 0.0
-    for start in range(0, max(len(p), 1), BLOCK):
-        L = prices[start : start + BLOCK]
-        most = max(most, _most_worth(L))
-        parts.append(_judge_block(p[start : start + BLOCK], L, rejects))
-    found = Judgement(
-        *(None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True))
-    )
-    none = np.isnan(found.worth) & ~np.isnan(found.chance)
-    return found._replace(
-        distance=np.where(none, 0.0, found.distance),
-        sureness=np.where(none, 0.0, np.maximum(most - found.worth, 0.0)),
-        kind=np.where(none, np.int8(NO_PRICE), np.int8(AMBIGUOUS)) if none.any() else None,
-    )
+    n, found, most = len(p), None, 0.0
+    for start in range(0, max(n, 1), BLOCK):
+        rows = slice(start, start + BLOCK)
+        L = prices[rows]
+        part, most = _judge_block(p[rows], L, rejects), max(most, _most_worth(L))
+        if found is None:
+            found = Judgement(*(a if a is None else np.empty(n, a.dtype) for a in part))
+        for whole, some in zip(found, part, strict=True):
+            if whole is not None:
+                whole[rows] = some
+    assert found is not None
+    np.maximum(np.subtract(most, found.worth, out=found.sureness), 0.0, out=found.sureness)
+    unknown = np.isnan(found.worth)
+    if not unknown.any():
+        return found
+    none = unknown & ~np.isnan(found.chance)
+    found.distance[none] = found.sureness[none] = 0.0
+    return found._replace(kind=np.where(none, np.int8(NO_PRICE), np.int8(AMBIGUOUS)))
 
 
 def _judge_block(p: Floats, prices: Floats, rejects: bool) -> Judgement:
@@ -72,10 +75,10 @@ def _judge_block(p: Floats, prices: Floats, rejects: bool) -> Judgement:
 
 def _most_worth(prices: Floats) -> float:
     """What a review can be worth at most; 0 if there are no prices."""
-    errors, reviews = prices[..., :-1], prices[..., -1]
-    return float(np.fmax.reduce(errors, axis=None, initial=0.0)) - min(
-        float(np.fmin.reduce(reviews, axis=None, initial=0.0)), 0.0
-    )
+    L = prices.T  # cases last, as they lie in memory
+    if np.isnan(L).any():
+        L = np.nan_to_num(L)
+    return float(L[:-1].max(initial=0.0) - min(L[-1].min(initial=0.0), 0.0))
 
 
 def chance_wrong(p: Floats, forced: Indices) -> Floats:

@@ -21,6 +21,7 @@ from rejo.prices import (
     check_reviews_pay,
     is_array,
     mean_prices,
+    of_rows,
     price_columns,
     price_matrix,
     reject_cost_of,
@@ -131,7 +132,7 @@ class PricedClassifier(RejectClassifier):
             self._set_prices(classes, ordered)
             return self.prices_
         L = by.learned(classes.tolist(), X, prices, n)
-        L = L if rows is None or L.ndim == 2 else L[rows]
+        L = of_rows(L, rows)
         self._set_prices(classes, ordered, mean_prices(L, weight), by)
         return L
 

@@ -150,6 +150,8 @@ def _say_table(table: dict[str, Any]) -> list[str]:
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         return [json.dumps(table, ensure_ascii=False)]
     rest = {name: value for name, value in table.items() if name != "columns_read"}
+    if isinstance(prices := table.get("prices"), dict):  # that depend on the case
+        lines = [*lines, "Prices: " + ", ".join(f"{n}={value}" for n, value in prices.items())]
     return [json.dumps(rest, ensure_ascii=False), *(f"  {line}" for line in lines)]
 
 

@@ -11,11 +11,12 @@ from rejo.prices._cases import (
     is_array,
     loss_rows,
     mean_prices,
+    of_rows,
     price_columns,
     price_of,
 )
 from rejo.prices._entries import read_prices, renamed_classes
-from rejo.prices._formulas import HIGHEST
+from rejo.prices._formulas import HIGHEST, read_formula
 from rejo.prices._matrix import case_costs, price_matrix, reject_cost_of
 from rejo.prices._reviews import (
     check_reviews_pay,

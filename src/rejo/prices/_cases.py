@@ -90,7 +90,7 @@ class CasePrices(NamedTuple):
             found = CaseBlocks(taken, n, self.cut)
         if size != n:
             raise RejoError(f"there are prices of {size:,} cases, not {n:,}", parameter="prices")
-        return found[:1][0] if alike else found
+        return np.ascontiguousarray(found[:1][0]) if alike else found
 
     def learned(self, classes: Sequence[Any], X: Any, prices: Any, n: int) -> Floats:
         """Return the prices of ``n`` training cases as an array; refuse cases without one."""
@@ -192,6 +192,11 @@ def price_of(prices: Floats, y: Indices, decision: Indices, rows: Any = None) ->
     if prices.ndim == 2:
         return prices[y, decision]
     return prices[np.arange(len(y)) if rows is None else rows, y, decision]
+
+
+def of_rows(prices: Any, rows: Any) -> Any:
+    """Prices of some cases, by their rows; those of all cases, or a number, as they are."""
+    return prices[rows] if np.ndim(prices) == 3 and rows is not None else prices
 
 
 def mean_prices(prices: Floats, weight: Floats | None = None) -> Floats:

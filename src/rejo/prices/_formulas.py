@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -52,6 +53,7 @@ class Formula(NamedTuple):
         return stack[0]
 
 
+@lru_cache(maxsize=256)  # they are read again for each block of cases
 def read_formula(text: str) -> Formula:
     """Return a formula from its text: numbers, columns, ``+ - *``, ``min``, ``max``, parentheses.
 

@@ -32,11 +32,13 @@ class Prices(NamedTuple):
 
     def matrix(self) -> Floats:
         """Prices (..., K, K + 1) of all decisions and, last, of a review with its mistakes."""
-        known = (~np.isnan(self.errors)).sum(axis=-1) - 1  # less the diagonal
-        wrong = np.nansum(self.errors, axis=-1) / np.where(known > 0, known, np.nan)
-        prices = np.concatenate([self.errors, self.reviews[..., None]], axis=-1)
-        prices[..., -1] += (1.0 - self.accuracy) * np.where(self.accuracy < 1, wrong, 0.0)
-        return prices
+        errors, reviews = self.errors.T, self.reviews.T[None]  # cases last, as they lie in memory
+        prices = np.concatenate([errors, reviews]).T
+        if (self.accuracy < 1).any():
+            known = (~np.isnan(self.errors)).sum(axis=-1) - 1  # less the diagonal
+            wrong = np.nansum(self.errors, axis=-1) / np.where(known > 0, known, np.nan)
+            prices[..., -1] += (1.0 - self.accuracy) * np.where(self.accuracy < 1, wrong, 0.0)
+        return prices if prices.ndim == 3 else np.ascontiguousarray(prices)
 
 
 def price_matrix(

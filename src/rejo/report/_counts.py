@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejo._typing import Floats, Indices, Mask
-from rejo.estimators import AMBIGUOUS, REASONS
+from rejo.estimators import AMBIGUOUS, NO_PRICE, NOVEL
 from rejo.metrics import tally, wilson_interval
 from rejo.report._labels import clean
 from rejo.selection import OutOfFold, error_numbers, expect, likely_classes
@@ -151,8 +151,12 @@ def _count_point(
 
 
 def _kinds(point: OutOfFold, wrong: Mask) -> list[list[int]]:
-    """Reviews for each reason, and how many of those would be wrong if they were decided."""
-    out = [(point.decision < 0) & (point.kinds == k) for k in range(len(REASONS))]
+    """Reviews for each reason, and how many of those would be wrong if they were decided.
+
+    A case without a price is as one that cannot be read.
+    """
+    kinds = np.where(point.kinds == NO_PRICE, NOVEL, point.kinds)
+    out = [(point.decision < 0) & (kinds == k) for k in range(NO_PRICE)]
     return [[int(cases.sum()), int(wrong[cases].sum())] for cases in out]
 
 

@@ -34,14 +34,15 @@ def render(report: Report) -> str:
     html : str
         Write it in UTF-8.
     """
-    script, style = "\n".join(_read(name) for name in SCRIPTS), _read("report.css")
+    names = [*SCRIPTS[:2], *["cases.js"] * bool(report.data["formulas"]), *SCRIPTS[2:]]
+    script, style = "\n".join(map(_read, names)), _read("report.css")
     template, safe = _template()
     limits = {"batch": BATCH, "leastPrice": LEAST_PRICE, "highestPrice": HIGHEST_PRICE}
     html: str = template.render(
         report=report,
         data=report.data,
         outputs=_outputs(report),
-        price_columns=_price_columns(report),
+        price_columns=[] if report.data["formulas"] else _price_columns(report),
         batch=f"{BATCH:,}",
         confidence=f"{100 * report.data['confidence']:.4g}\u00a0%",
         policy=_policy(script, style),

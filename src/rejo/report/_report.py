@@ -14,6 +14,7 @@ from rejo._typing import Floats, Indices
 from rejo.decisions import uniform_prices
 from rejo.estimators import AMBIGUOUS, REASONS
 from rejo.metrics import Tally, tally
+from rejo.prices import price_columns
 from rejo.report._counts import (
     MAX_EXPECTED,
     OutcomeLayout,
@@ -25,6 +26,7 @@ from rejo.report._counts import (
     steps,
     tenth_sizes,
 )
+from rejo.report._formulas import mean_prices, price_fields, priced_cases, prices_by_case
 from rejo.report._groups import SMALL, gap_quantiles, group_columns
 from rejo.report._labels import clean
 from rejo.report._tables import Promises, Rows, TriedTable, read_doubtful, read_promises, read_tried
@@ -86,7 +88,8 @@ def make_report(
     axis: Axis = "reject_cost",
     size: float | None = None,
     ordered: bool = True,
-    prices: ArrayLike | None = None,
+    prices: Any = None,
+    amounts: Mapping[str, Any] | None = None,
     by: Mapping[str, NDArray[Any]] | None = None,
     choice: Any = None,
     promises: Sequence[Any] = (),
@@ -123,7 +126,10 @@ def make_report(
     prices : (float, float) or array-like of shape (n_classes, n_classes + 1), default=None
         Prices of an error and of a review, or of each decision and, last, of a review for each
         true class, as by :func:`~rejo.prices.price_matrix`; by default 1 and the reject cost of the
-        chosen point, in four digits.  What a review is worth in ``outcomes`` is in their unit.
+        chosen point, in four digits.  With ``amounts``, formulas of columns, such as
+        ``"error=0.6*amount,review=40"``.  What a review is worth in ``outcomes`` is in their unit.
+    amounts : DataFrame or dict of {column: array of shape (n_samples,)}, default=None
+        The columns that formulas name.  The page contains them, rounded to three digits.
     by : dict of {column: array of shape (n_samples,)}, default=None
         Columns, such as the region, whose values are reported on separately.
     choice : Choice, default=None
@@ -184,17 +190,29 @@ def make_report(
     size, layout, own = float(size or n), layout_of(outcomes, K, ordered), outcomes[chosen]
     cost = ANY_COST if isnan(own.reject_cost) else own.reject_cost
     given = (1.0, float(f"{cost:.4g}")) if prices is None else prices  # as a field can show it
+    formulas, notes = None, list(notes)
+    if amounts is not None:
+        by_case, priced = prices_by_case(prices, classes, ordered, amounts)
+        given = mean_prices(by_case, priced, true)
+        formulas = price_fields(prices, classes, ordered, layout)
+        formulas |= priced_cases(outcomes, true, priced, amounts, price_columns(prices), layout)
+        if n_unpriced := int((~priced).sum()):
+            notes.append(f"Without a price, and left out of all costs: {n_unpriced:,} cases.")
     checked = _check_prices(_by_class(given, own, true, K, layout), layout, K)
+    paid = checked[true] if amounts is None else by_case[np.arange(n), true]
+    column = own.forced if amounts is not None else layout.price_column(own.forced, true)
     counted = count_points(
-        outcomes, true, layout, K, size, confidence, _prevented(own, true, checked, layout)
+        outcomes, true, layout, K, size, confidence, _prevented(own, paid, column)
     )
     if not any(map(other_reasons, outcomes)):
         counted["kinds"] = None
+    if amounts is not None:
+        counted["costs"] = [None] * len(outcomes)  # of a review, where an error costs 1
     if K > MAX_EXPECTED:
         counted["errors"] = None  # those of the matrix
     columns, left_out = group_columns(outcomes, true, by)
     rivals = []
-    if choice is not None:
+    if choice is not None and amounts is None:  # others rank the cases in another order
         at = uniform_prices(K, cost) if own.prices is None else own.prices
         rivals = count_rivals(choice, at, layout, size / n)
     data = counted | {
@@ -206,10 +224,11 @@ def make_report(
         "confidence": float(confidence),
         "chosen": int(chosen),
         "model": "this model" if choice is None else clean(choice.name),
-        "uniform": _uniform(checked, layout),
+        "uniform": amounts is None and _uniform(checked, layout),
         "wide": layout.wide,
         "columns": layout.columns,
         "prices": checked.tolist(),
+        "formulas": formulas,
         "priced": prices is not None,
         "classes": [clean(label) for label in classes],
         "counts": np.bincount(true, minlength=K).tolist(),
@@ -350,12 +369,14 @@ def _by_class(
     return np.stack([np.diag(given), error, given[:, -1]], axis=1)
 
 
-def _prevented(own: OutOfFold, y: Indices, prices: Floats, layout: OutcomeLayout) -> Floats | None:
+def _prevented(own: OutOfFold, paid: Floats, column: Indices) -> Floats | None:
     """What the error of each case is expected to cost: its review prevents it, for its own price.
 
     Nobody knows what to expect of a novel case: what would have happened stands in for it.
+    ``paid`` (n, n_prices) are the prices at the true classes, ``column`` (n,) that of the decision
+    without a review.
     """
     if own.worth is None:
         return None
-    seen = prices[y, layout.price_column(own.forced, y)]
-    return np.where(own.kinds == AMBIGUOUS, own.worth + prices[y, -1], seen)
+    seen = paid[np.arange(len(paid)), column]
+    return np.where(own.kinds == AMBIGUOUS, own.worth + paid[:, -1], seen)

@@ -72,9 +72,10 @@ function priceSentence(data, { point, prices }) {
 
 // The lowest and highest price of an error and of a review.
 function priceRanges(data, prices) {
-  const ends = (all) => [...new Set([Math.min(...all), Math.max(...all)])].map(asPrice).join(" to ");
+  const short = (price) => asPrice(prices.numbers ? Number(price.toPrecision(3)) : price);
+  const ends = (all) => [...new Set([Math.min(...all), Math.max(...all)].map(short))].join(" to ");
   const errors = prices.flatMap((row, k) => errorPrices(data, row, k));
-  return `${ends(errors)} and a review ${ends(prices.map((row) => row.at(-1)))}, by class`;
+  return `${ends(errors)} and a review ${ends(prices.map((row) => row.at(-1)))}, ${prices.numbers ? "on average " : ""}by class`;
 }
 
 function priceTexts(data, { point, prices }) {
@@ -109,7 +110,7 @@ function costTexts(data, setting) {
   const between = (limits) => fromTo(limits, (value) => money(toUnits(value, places)));
   const [wrong, reviewed] = moments(data, point, prices);
   const forced = forcedMoments(data, point, prices);
-  const byHand = reviewMoments(data.counts, prices);
+  const byHand = byHandMoments(data, prices);
   const errors = errorMoments(data, prices);
   const [, ofWrongs, ofReviews, ofForced] = data.ranges[point];
   const range = (part, every, price, counts) =>
@@ -143,7 +144,7 @@ function costRange(data, prices, parts, ifAll) {
   const mean = (total(parts, "cost") * size + 0.5 * total(ifAll, "cost")) / (size + 1);
   const meanSquare = (total(parts, "square") * size + 0.5 * total(ifAll, "square")) / (size + 1);
   const half = data.z * Math.sqrt(Math.max(meanSquare - mean * mean, 0) * batch * (1 + batch / size));
-  const middle = batch * total(parts, "cost"), highest = Math.max(...prices.flat());
+  const middle = batch * total(parts, "cost"), highest = prices.highest ?? Math.max(...prices.flat());
   return [Math.max(middle - half, 0), Math.min(middle + half, batch * highest)];
 }
 

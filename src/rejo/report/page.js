@@ -5,6 +5,8 @@
   const element = (id) => document.getElementById(id);
   const slider = element("slider"), errorPrice = element("error-price"), reviewPrice = element("review-price");
   const byClass = element("by-class"), cells = [...document.querySelectorAll(".class-price")];
+  const fields = [...document.querySelectorAll(".formula-number")];
+  if (data.formulas) data.prices = pricesOfCases(data, data.formulas.numbers);
   const last = data.wrong.length - 1;
   const start = { point: data.chosen, prices: data.prices };
   let setting = { ...start };
@@ -44,10 +46,12 @@
   function refusal(prices) {
     const all = prices.flat(), highest = highestError(prices);
     if (all.some(Number.isNaN)) {
-      return `Enter ${byClass.checked ? "every price as a number" : "both prices as numbers"}, such as 1,000 or 0.5.`;
+      const every = data.formulas ? "every field" : "every price";
+      return `Enter ${byClass.checked ? `${every} as a number` : "both prices as numbers"}, such as 1,000 or 0.5.`;
     }
     if (highest <= 0) return "The price of a wrong decision must be positive.";
     if (all.some((price) => price < 0)) return "A price must not be negative.";
+    if (prices.lowest < 0) return "A price must not be negative: that of some cases would be.";
     if (highest < data.leastPrice || Math.max(...all) > data.highestPrice) {
       return `The price of a wrong decision must be between ${asPrice(data.leastPrice)} and `
         + `${asPrice(data.highestPrice)}, and no other price higher.`;
@@ -62,6 +66,7 @@
     : data.prices[0].map((_, c) => c).slice(0, -1).filter((c) => c !== rightColumn(data, Number(input.dataset.row))));
 
   function enteredPrices() {
+    if (data.formulas) return pricesOfCases(data, fields.map(numberIn));
     if (!byClass.checked) return uniformPrices(data, numberIn(errorPrice), numberIn(reviewPrice));
     const prices = uniformPrices(data, 0, 0);
     for (const input of cells) for (const c of columnsOf(input)) prices[input.dataset.row][c] = numberIn(input);
@@ -73,11 +78,11 @@
     const prices = enteredPrices(), message = refusal(prices), two = twoPrices(data, setting.prices);
     const kept = message ? ` The page still uses ${two ? two.map(asPrice).join(" and ") : "the prices before"}.` : "";
     write(element("price-message"), message + kept);
-    for (const input of [errorPrice, reviewPrice, ...cells]) {
+    for (const input of [errorPrice, reviewPrice, ...cells, ...fields]) {
       const wrong = !(numberIn(input) >= 0) || !byClass.checked;
       input.setAttribute("aria-invalid", message && wrong ? "true" : "false");
     }
-    if (message || String(prices) === String(setting.prices)) return !message;
+    if (message || samePrices(prices, setting.prices)) return !message;
     const point = bestPoint(data, prices);
     const target = twoPrices(data, prices) && data.axis === "reject_cost" ? "point closest to these prices" : "cheapest point";
     set({ prices, point }, point === setting.point ? "" : `The slider moved to the ${target}.`);
@@ -87,7 +92,8 @@
   // Show the fields for two prices or for all, filled with the prices in use.
   function arrange() {
     element("two-prices").hidden = byClass.checked;
-    element("class-prices").hidden = !byClass.checked;
+    element("class-prices").hidden = !byClass.checked || Boolean(data.formulas);
+    fields.forEach((input, i) => { input.value = asPrice(setting.prices.numbers[i]); });
     element("controls").classList.toggle("tall", byClass.checked);
     for (const input of cells) input.value = asPrice(setting.prices[input.dataset.row][columnsOf(input)[0]]);
     const two = twoPrices(data, setting.prices);
@@ -97,10 +103,10 @@
   }
 
   function remember() {
-    const changed = setting.point !== start.point || String(setting.prices) !== String(start.prices);
+    const changed = setting.point !== start.point || !samePrices(setting.prices, start.prices);
     if (!changed && !location.hash.startsWith("#point=")) return;
-    const two = twoPrices(data, setting.prices);
-    const prices = two ? `error=${two[0]}&review=${two[1]}` : `prices=${setting.prices.map(String).join(";")}`;
+    const two = twoPrices(data, setting.prices), { numbers } = setting.prices;
+    const prices = numbers ? `numbers=${numbers}` : two ? `error=${two[0]}&review=${two[1]}` : `prices=${setting.prices.map(String).join(";")}`;
     try {
       history.replaceState(null, "", `#point=${setting.point}&${prices}`);
     } catch {
@@ -113,7 +119,9 @@
     if (!location.hash.startsWith("#point=")) return;
     const asked = new URLSearchParams(location.hash.slice(1));
     const [point, error, review] = ["point", "error", "review"].map((key) => Number(asked.get(key) ?? NaN));
-    const prices = asked.has("prices") ? asked.get("prices").split(";").map((row) => row.split(",").map(Number))
+    const given = (asked.get("numbers") ?? "").split(",").map(Number);
+    if (data.formulas && given.length !== fields.length) return;
+    const prices = data.formulas ? pricesOfCases(data, given) : asked.has("prices") ? asked.get("prices").split(";").map((row) => row.split(",").map(Number))
       : uniformPrices(data, error, review);
     const fits = prices.length === data.prices.length && prices.every((row, k) =>
       row.length === data.prices[k].length && row[rightColumn(data, k)] === 0);
@@ -124,7 +132,7 @@
 
   // A number that is still being typed often makes no sense: wait for a pause.
   let pause;
-  for (const input of [errorPrice, reviewPrice, ...cells]) {
+  for (const input of [errorPrice, reviewPrice, ...cells, ...fields]) {
     input.addEventListener("input", () => {
       clearTimeout(pause);
       pause = setTimeout(readPrices, 500);

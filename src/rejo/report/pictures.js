@@ -177,7 +177,7 @@ function drawBudget(data, { point }) {
 function drawCost(data, { point, prices }) {
   const per = data.batch / data.n;
   const costs = data.wrong.map((_, i) => [data.reviewed[i] / data.n, pointCost(data, i, prices) * per]);
-  const byHand = reviewMoments(data.counts, prices).cost * per;
+  const byHand = byHandMoments(data, prices).cost * per;
   const forced = forcedMoments(data, point, prices).cost * per;
   const rivals = rivalCosts(data, prices);
   const all = [byHand, forced, ...[...costs, ...rivals.flat()].map(([, cost]) => cost)];

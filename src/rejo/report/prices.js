@@ -12,6 +12,7 @@ const uniformPrices = (data, error, review) => data.prices.map((row, k) => row.m
 
 // The prices of an error and of a review, if they are the same for all classes.
 function twoPrices(data, prices) {
+  if (prices.numbers) return null;
   const review = prices[0].at(-1), [error] = errorPrices(data, prices[0], 0);
   const alike = prices.every((row, k) =>
     row.at(-1) === review && errorPrices(data, row, k).every((price) => price === error));
@@ -45,8 +46,13 @@ function cellMoments(cells, prices) {
 const reviewMoments = (classes, prices) =>
   classes.reduce((total, count, k) => addCases(total, count, prices[k].at(-1)), nothing());
 
+// The same if all cases are.
+const byHandMoments = (data, prices) =>
+  (prices.numbers ? caseMoments(data, 0, prices, "reviewed", 0) : reviewMoments(data.counts, prices));
+
 // The same if every case were decided wrongly, in each wrong way as often.
 function errorMoments(data, prices) {
+  if (prices.numbers) return prices.everyError;
   const total = nothing();
   prices.forEach((row, k) => {
     const wrong = errorPrices(data, row, k);
@@ -55,10 +61,15 @@ function errorMoments(data, prices) {
   return total;
 }
 
-const forcedMoments = (data, point, prices) => cellMoments(atPoint(data.forced, point), prices);
+const forcedMoments = (data, point, prices) =>
+  (prices.numbers ? caseMoments(data, point, prices, "wrong", 0) : cellMoments(atPoint(data.forced, point), prices));
 
 // The same of the wrong decisions and of the reviews at a point.
 function moments(data, point, prices) {
+  const first = data.reviewed[point];
+  if (prices.numbers) {
+    return [caseMoments(data, point, prices, "wrong", first), caseMoments(data, point, prices, "reviewed", 0, first)];
+  }
   const last = prices[0].length - 1, wrong = nothing(), reviewed = nothing();
   data.matrix[point].forEach((row, k) => row.forEach((count, o) => {
     const c = data.columns[o];
@@ -100,8 +111,11 @@ const reviewWorth = (data, point, two) =>
 // Whether the points are cuts in a ranking by what a review is worth.
 const byWorth = (data) => data.cuts[0] !== null;
 
+const samePrices = (one, other) => String(one.numbers ?? one) === String(other.numbers ?? other);
+
 // How many times those given the prices of errors are; null if classes differ in this.
 function scaleOf(data, prices) {
+  if (prices.numbers) return samePrices(prices, data.prices) ? 1 : null;
   let scale = null;
   for (const [k, row] of prices.entries()) {
     for (const [c, price] of row.slice(0, -1).entries()) {
@@ -129,11 +143,15 @@ const inMoney = (data, prices) => byWorth(data) || twoPrices(data, prices) === n
 // For each tenth of the queue: mean cost of deciding a case, of a review, and as expected.
 function tenthCosts(data, point, prices) {
   const [wrong, classes, expected] = atPoint(data.queue, point), scale = scaleOf(data, prices);
+  let end = 0;
   return data.tenthSizes.map((n, t) => {
+    const of = (what) => caseMoments(data, point, prices, what, end - n, end);
+    end += n;
     if (!n) return null;
-    const decided = cellMoments(wrong[t], prices);
+    const decided = prices.numbers ? of("wrong") : cellMoments(wrong[t], prices);
+    const review = prices.numbers ? of("reviewed") : reviewMoments(classes[t], prices);
     return {
-      n, decided, cost: decided.cost / n, review: reviewMoments(classes[t], prices).cost / n,
+      n, decided, cost: decided.cost / n, review: review.cost / n,
       expected: expected !== null && scale !== null ? (scale * expected[t]) / n : null,
     };
   });

@@ -48,6 +48,7 @@ class LabelledCases(NamedTuple):
     group: Words = joined([])  # (n,) code -1 where it is missing
     together: NDArray[np.uint64] = np.empty(0, np.uint64)  # (n,) the same for rows that belong
     prints: NDArray[np.uint64] = np.empty(0, np.uint64)  # together; (n,) hashes of the cases
+    amounts: NDArray[np.float64] = np.empty((0, 0))  # (n, n_columns) that prices depend on
 
     @classmethod
     def joined(cls, parts: Sequence[LabelledCases]) -> LabelledCases:
@@ -59,16 +60,21 @@ class LabelledCases(NamedTuple):
         columns: dict[str, Any] = {}
         for name in cls._fields[2:]:
             join = joined if name in ("by", "group") else np.concatenate
-            columns[name] = join([getattr(part, name) for part in (found, *parts)])
+            of_parts = [getattr(part, name) for part in (found, *parts)]
+            if name == "amounts":  # the number of its columns is known where there are rows
+                of_parts = [part for part in of_parts if part.size] or of_parts[:1]
+            columns[name] = join(of_parts)
         return found._replace(**columns)
 
 
 def judge_labelled(
-    opened: Opened, frame: Any, y: Any, columns: LabelColumns, *, start: int = 0, prints: bool
-) -> tuple[LabelledCases, Cases]:
+    opened: Opened, frame: Any, y: Any, columns: LabelColumns, *, start: int = 0, prints: bool,
+    amounts: Sequence[str] = (),
+) -> tuple[LabelledCases, Cases]:  # fmt: skip
     """Judge rows (n,) of a table with classes ``y``, the first of which has the number ``start``.
 
     Columns that the frame lacks are not counted by.  With ``prints``, each case is hashed, too.
+    ``amounts`` are columns of the model that prices depend on.
     """
     by, group = columns.by, columns.group
     groups = None if group is None else opened.groups_of(frame[group])
@@ -87,6 +93,8 @@ def judge_labelled(
     if prints:
         labels = np.array(opened.classes, dtype=object)[y]
         found["prints"] = row_prints(cases.X, opened.encoder.kinds_, labels)
+    if amounts:
+        found["amounts"] = cases.X[list(amounts)].to_numpy(dtype=np.float64)
     doubts = DoubtCounts()
     doubts.add(cases.doubts)
     return LabelledCases(Counter(), doubts, y.astype(np.int16), **found), cases

@@ -12,8 +12,16 @@ import numpy as np
 
 from rejo._errors import RejoError, Setting, Text
 from rejo._io import one_line
-from rejo.estimators import final_classifier, final_step, judge, reject_label_of
+from rejo.estimators import (
+    NO_PRICE,
+    Judgement,
+    final_classifier,
+    final_step,
+    judge,
+    reject_label_of,
+)
 from rejo.persistence import ModelFile, ModelFileError
+from rejo.prices import price_columns, price_matrix
 from rejo.scoring.cases import Cases
 from rejo.tables import (
     Doubt,
@@ -47,10 +55,20 @@ class Opened:
     def __init__(self, model: Any, found: ModelFile) -> None:
         self.model, self.found = model, found
         self.encoder = encoder_of(model)
+        self.priced = list(getattr(model, "price_columns_", ()))  # columns that prices depend on
+        self._features = None
         if self.encoder is None:  # fitted in Python, on a frame of numbers
-            kinds = dict.fromkeys(_number_columns(model, found.path), "number")
+            self._features = _number_columns(model, found.path)
+            kinds = dict.fromkeys([*self._features, *self.priced], "number")
             self.encoder = SimpleNamespace(kinds_=kinds, written_={}, learnt_={})
-        self.table = _check_table(found.table or {}, len(model.classes_), found.path)
+        if lacking := [n for n in self.priced if self.encoder.kinds_.get(n) != "number"]:
+            raise ModelFileError(
+                f"its prices depend on {lacking[0]!r:.60}, which its encoder does not read as a "
+                "number",
+                where=str(found.path),
+                remedy="Fit it with TableEncoder(prices=...), or use `rejo train`.",
+            )
+        self.table = _check_table(found.table or {}, self.classes, self.priced, found.path)
 
     # ---- columns that are not as in training --------------------------------------------------
 
@@ -91,7 +109,7 @@ class Opened:
                 value = part[time] - np.timedelta64(round(value), "D")
             part[column] = value
             with self.blamed():
-                judged = judge(self.model, part, group=group)
+                judged = self._judge(part, group)
             found = np.array([judged.decision, judged.forced])
             first = found if first is None else first
             changed |= (found != first).any(axis=0)
@@ -143,7 +161,7 @@ class Opened:
             doubts = {row: said for row, said in kept.items() if said}
         with self.blamed():
             try:
-                found = judge(self.model, X, group=group)
+                found = self._judge(X, group)
             except (ValueError, TypeError):
                 gaps = X.isna()
                 if encoder.learnt_ or not gaps.any(axis=None):
@@ -153,10 +171,27 @@ class Opened:
                     lacks = X.columns[gaps.iloc[row]]
                     doubts.setdefault(row, [Doubt("missing", str(name)) for name in lacks])
                 X = X.fillna(X.median()).fillna(0.0)
-                found = judge(self.model, X, group=group)
+                found = self._judge(X, group)
+        if self.priced and found.worth is not None:
+            # The worth of cases of all parts of a table is compared: it needs a scale for all.
+            worth = np.nan_to_num(found.worth)
+            found = found._replace(sureness=1.0 - worth / (1.0 + np.abs(worth)))
+        if found.kind is not None:
+            for row in np.flatnonzero(found.kind == NO_PRICE).tolist():
+                doubts.setdefault(row, self._unpriced(X.iloc[row]))
         for row in np.flatnonzero(np.isnan(found.distance)).tolist():
             doubts.setdefault(row, [Doubt("unscored")])
         return Cases.of(found, doubts, X=X, group=group, unknown=self._unknown(group))
+
+    def _judge(self, X: Any, group: Any) -> Judgement:
+        features = X if self._features is None else X[self._features]
+        return judge(self.model, features, group=group, prices=X if self.priced else None)
+
+    def _unpriced(self, row: Any) -> list[Doubt]:
+        """Say why a case has no price: a cell is missing, or its formulas give none."""
+        values = {name: float(row[name]) for name in self.priced}
+        gaps = [Doubt("missing", name) for name, value in values.items() if np.isnan(value)]
+        return gaps or [Doubt("unpriced", name, f"{value:g}") for name, value in values.items()]
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -238,7 +273,9 @@ class Opened:
 # ---- header --------------------------------------------------------------------------------
 
 
-def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str, Any]:
+def _check_table(
+    table: dict[str, Any], classes: list[str], priced: list[str], path: Path
+) -> dict[str, Any]:
     """Refuse a header that ``rejo train`` would not write."""
     names = [table.get(key) for key in ("target", "id", "by", "groups", "group", "time")]
     lines, same = table.get("columns_read", []), table.get("same", {})
@@ -249,7 +286,7 @@ def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str,
         and isinstance(same, dict)
         and all(isinstance(text, str) for text in [*lines, *same.values()])
         and is_reading(table.get("reading", {}))
-        and _are_prices(table.get("prices"), n_classes)
+        and _are_prices(table.get("prices"), classes, priced)
     )
     if not fine:
         problem = "the columns or prices in its header are not as rejo train writes them."
@@ -257,10 +294,20 @@ def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str,
     return table
 
 
-def _are_prices(prices: Any, n_classes: int) -> bool:
-    """Return whether they are a price for each true class and outcome, as ``rejo train`` writes."""
+def _are_prices(prices: Any, classes: list[str], priced: list[str]) -> bool:
+    """Return whether they are as ``rejo train`` writes them.
+
+    They are a price for each true class and outcome, or formulas of the columns ``priced``.
+    """
+    n_classes = len(classes)
     if prices is None:
         return True
+    if isinstance(prices, dict):
+        try:
+            price_matrix(prices, classes, columns=dict.fromkeys(priced, [1.0]))
+            return bool(price_columns(prices))
+        except RejoError:
+            return False
     if not (isinstance(prices, list) and len(prices) == n_classes):
         return False
     rows = [row for row in prices if isinstance(row, list) and len(row) == n_classes + 1]

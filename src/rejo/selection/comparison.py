@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from math import fsum
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -28,10 +29,19 @@ from rejo.estimators import (
     cost_parameter,
     encode_classes,
     final_step,
+    fit_weighted,
     is_ordered,
 )
 from rejo.metrics import tally
-from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
+from rejo.prices import (
+    CasePrices,
+    check_reviews_pay,
+    mean_prices,
+    of_rows,
+    price_matrix,
+    price_of,
+    reject_cost_of,
+)
 from rejo.selection import folds
 from rejo.selection.compared import DECIDE_ALL, REVIEW_ALL, Comparison, Row
 from rejo.selection.folds import Fold, candidate, last_step
@@ -48,7 +58,7 @@ class PricePoint(NamedTuple):
     """Prices that methods are compared at."""
 
     reject_cost: float | None  # where an error costs 1; None: prices differ between classes
-    prices: Floats  # (K, K + 1)
+    prices: Floats  # (K, K + 1), or of all cases (n, K, K + 1)
     priced: bool  # prices were given, not a reject cost
 
 
@@ -60,6 +70,7 @@ def compare(
     *,
     reject_costs: Iterable[float] = REJECT_COSTS,
     cost_of: Any = None,
+    prices: Any = None,
     param_grids: Mapping[str, Any] | None = None,
     cv: Any = 10,
     inner_cv: Any = 5,
@@ -88,6 +99,9 @@ def compare(
     cost_of : dict, str, path, DataFrame or array-like, default=None
         Prices instead of ``reject_costs``, such as ``{"error": 5000, "review": 40}``, in any form
         of :func:`rejo.prices.price_matrix`.  Methods that cannot be trained for them are left out.
+    prices : array of shape (n_samples, n_classes, n_classes + 1), frame or dict, default=None
+        Prices of each case, or the columns that the formulas of ``cost_of`` name; by default these
+        are read from ``X``, if it is a frame.
     param_grids : dict of {name: grid}, default=None
         For a method, the values to choose from, as in ``GridSearchCV``, by the risk or, if it
         decides by posteriors, by their log loss.
@@ -134,7 +148,7 @@ def compare(
         check_sparse(X)
     X, y, groups = indexable(X, y, groups)
     classes, k = encode_classes(y, None if is_ordered(y) else "sorted")
-    settings = _settings(reject_costs, cost_of, classes, y)
+    settings = _settings(reject_costs, cost_of, classes, y, X, prices)
     grids: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     listed = isinstance(estimators, Sequence) and len(estimators) > 0
@@ -154,12 +168,12 @@ def compare(
             )
     if reference is not None and reference not in (*methods, REVIEW_ALL, DECIDE_ALL):
         raise ValueError(f"reference={reference!r} is not among the estimators: {list(methods)}.")
-    unable = _unable(methods, settings, classes)
+    unable = _unable(methods, settings, classes, k)
     if reference in unable or len(unable) == len(methods):
         name = reference if reference in unable else next(iter(methods))
         raise RejoError(
             f"{name!r} {unable[name]}",
-            parameter="reject_costs" if cost_of is None else "cost_of",
+            parameter="cost_of" if settings[0].priced else "reject_costs",
             remedy="Compare methods that decide by posteriors, such as 'logistic-posterior'.",
         )
     methods = {name: methods[name] for name in methods if name not in unable}
@@ -182,8 +196,8 @@ def compare(
     baselines = _baselines([row for _, row in pairs], list(methods), settings, splits, k)
     for found in (rows, baselines):
         found.sort(key=lambda row: (order[row["method"]], row["reject_cost"] or 0, row["fold"]))
-    prices = settings[0].prices if cost_of is not None else None
-    return Comparison(rows, reference, baselines, prices, left_out)
+    paid = mean_prices(settings[0].prices) if settings[0].priced else None
+    return Comparison(rows, reference, baselines, paid, left_out)
 
 
 def _run(
@@ -198,13 +212,17 @@ def _run(
     about: Row = {}
     if isinstance(estimator, Automatic):
         X_train, y_train = _safe_split(estimator, X, y, train)
-        choice = estimator.choose(X_train, y_train, classes, settings, inside)
+        paid = [of_rows(setting.prices, train) for setting in settings]
+        choice = estimator.choose(X_train, y_train, classes, paid, inside)
         about = {"model": choice.name, **choice.chosen.params}
         estimator, points = choice.estimator, [{}]
-    prices = [_price_parameters(estimator, setting, classes) or {} for setting in settings]
+    prices = [_price_parameters(estimator, setting, classes, k) or {} for setting in settings]
+    loss, L = None, settings[0].prices
+    if L.ndim == 3 and not _decides_by_itself(estimator):
+        loss = folds.case_loss(estimator, L, k, classes)
     with quiet() if grid is not None else nullcontext():
         best = _tune(estimator, points, prices, X, y, classes, train, settings, inner_cv, inside,
-                     random_state)  # fmt: skip
+                     random_state, loss)  # fmt: skip
         tuned = perf_counter()
         rows, prepared, posteriors = [], dict[str, Fold](), _by_posteriors(estimator)
         last: tuple[str, Any, Row] | None = None  # what was fitted, the cases, and what it took
@@ -214,13 +232,14 @@ def _run(
                 early = repr(folds.early_parameters(estimator, point))
                 if early not in prepared:
                     prepared[early] = folds.make_fold(
-                        candidate(estimator, point), X, y, None, train, test
+                        candidate(estimator, point), X, y, None, train, test, loss
                     )
                 part = prepared[early]
                 model = last_step(candidate(estimator, params, point))
-                model.fit(part.X_train, part.y_train)
+                fit_weighted(model, part.X_train, part.y_train, None, part.loss)
                 seconds = perf_counter() - start_fit
                 cases = judge_with(model, part.X_test, classes, posteriors=posteriors)
+                cases = replace(cases, rows=test)
                 last = repr((params, point)), cases, {
                     "crossing_rate": _crossing_rate(*final_step(model, part.X_test)),
                     "fit_seconds": seconds,
@@ -232,16 +251,16 @@ def _run(
             _, cases, measured = last
             at = cases.at_prices(setting.prices)
             common = {"method": name, "reject_cost": setting.reject_cost, "fold": fold}
-            common |= _rates(at.decision, k[test], setting) | measured
+            common |= _rates(at.decision, k, test, setting) | measured
             without = {"method": DECIDE_ALL, "params": {"method": name}}
-            rows.append((common, common | without | _rates(at.forced, k[test], setting)))
+            rows.append((common, common | without | _rates(at.forced, k, test, setting)))
     return rows
 
 
 def _tune(
     estimator: Any, points: list[Any], prices: list[dict[str, Any]], X: Any, y: Any,
     classes: NDArray[Any], train: Indices, settings: list[PricePoint], inner_cv: Any, groups: Any,
-    random_state: int | None,
+    random_state: int | None, loss: Floats | None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The best point of the grid for each of the prices, by folds of the training part."""
     if len(points) == 1:
@@ -253,9 +272,15 @@ def _tune(
         costs = [cost for params in prices for cost in params.values()]
     else:  # other prices, or none at all, are parameters of the estimator
         estimator = candidate(estimator, prices[0])
-    found = judge_folds(estimator, X, y, inner, grid=points, costs=costs, posteriors=posteriors)
+    found = judge_folds(
+        estimator, X, y, inner, grid=points, costs=costs, posteriors=posteriors,
+        loss=None if loss is None else loss[train],
+    )  # fmt: skip
     known = class_indices(found[0][0].classes, classes)
-    paid = [None if posteriors else _among(setting.prices, known) for setting in settings]
+    paid = [
+        None if posteriors else _among(of_rows(setting.prices, train), known)
+        for setting in settings
+    ]
     return [points[best] for best in best_points(found, paid)]
 
 
@@ -269,13 +294,13 @@ class Automatic(ClassifierMixin, BaseEstimator):
         self.ordered, self.random_state = ordered, random_state
 
     def choose(
-        self, X: Any, y: Any, classes: NDArray[Any], settings: Sequence[PricePoint], groups: Any
+        self, X: Any, y: Any, classes: NDArray[Any], prices: Sequence[Floats], groups: Any
     ) -> Choice:
         """Choose a model for these cases."""
         known = np.flatnonzero(np.isin(np.arange(len(classes)), class_indices(y, classes)))
         return choose_model(
             StandardScaler() if self.prepare is None else self.prepare, X, y, models=self.models,
-            prices=[_among(setting.prices, known) for setting in settings],
+            prices=[_among(L, known) for L in prices],
             class_order=classes[known].tolist(), ordered=self.ordered, groups=groups,
             random_state=self.random_state,
         )  # fmt: skip
@@ -283,13 +308,13 @@ class Automatic(ClassifierMixin, BaseEstimator):
 
 def _among(prices: Floats, known: Indices) -> Floats:
     """Prices of some of the classes."""
-    return prices[known[:, None], np.append(known, -1)]
+    return prices[..., known[:, None], np.append(known, -1)]
 
 
-def _rates(decision: Indices, y: Indices, setting: PricePoint) -> Row:
-    """What became of test cases of the classes ``y``."""
-    found = tally(decision, y)
-    paid = setting.prices[y, decision]  # -1 is the review
+def _rates(decision: Indices, k: Indices, test: Indices, setting: PricePoint) -> Row:
+    """What became of test cases, by the classes ``k`` of all."""
+    found = tally(decision, k[test])
+    paid = price_of(setting.prices, k[test], decision, test)  # -1 is the review
     risk = paid.mean() if setting.priced else found.risk(setting.reject_cost)
     return {
         "R": float(found.rejection_rate),
@@ -312,7 +337,7 @@ def _baselines(
     nothing = {"crossing_rate": float("nan"), "fit_seconds": 0.0, "tune_seconds": 0.0, "params": {}}
     for fold, (train, test) in enumerate(splits):
         for setting in settings:
-            review = _rates(np.full(len(test), -1), k[test], setting)
+            review = _rates(np.full(len(test), -1), k, test, setting)
             row = {"method": REVIEW_ALL, "reject_cost": setting.reject_cost, "fold": fold}
             rows.append(row | review | nothing | {"n_train": len(train), "n_test": len(test)})
     return rows
@@ -325,10 +350,14 @@ def _by_posteriors(estimator: Any) -> bool:
 
 
 def _settings(
-    reject_costs: Iterable[float], cost_of: Any, classes: NDArray[Any], y: Any
+    reject_costs: Iterable[float], cost_of: Any, classes: NDArray[Any], y: Any, X: Any, given: Any
 ) -> list[PricePoint]:
     """Prices to compare at."""
     K = len(classes)
+    by = CasePrices.of(cost_of, given, ordered=folds.has_order(classes, is_ordered(y)))
+    if by is not None:
+        L = by.learned(classes.tolist(), X, given, len(y))
+        return [PricePoint(reject_cost_of(L), L, True)]
     if cost_of is not None:
         ordered = folds.has_order(classes, is_ordered(y))
         prices = price_matrix(cost_of, classes.tolist(), ordered=ordered)
@@ -339,7 +368,7 @@ def _settings(
 
 
 def _unable(
-    methods: Mapping[str, Any], settings: list[PricePoint], classes: NDArray[Any]
+    methods: Mapping[str, Any], settings: list[PricePoint], classes: NDArray[Any], k: Indices
 ) -> dict[str, str]:
     """Methods that cannot be trained for all of the prices, and why."""
     return {
@@ -347,19 +376,26 @@ def _unable(
         + ("these prices" if one.priced else f"a reject cost of {one.reject_cost:g}")
         for name, estimator in methods.items()
         for one in settings
-        if _price_parameters(estimator, one, classes) is None
+        if _price_parameters(estimator, one, classes, k) is None
     }
 
 
 def _price_parameters(
-    estimator: Any, setting: PricePoint, classes: NDArray[Any]
+    estimator: Any, setting: PricePoint, classes: NDArray[Any], k: Indices
 ) -> dict[str, Any] | None:
     """Parameters that train an estimator for these prices; ``None`` if there are none."""
+    if _decides_by_itself(estimator):
+        return {}
+    if setting.prices.ndim == 3:  # a loss in ``fit``
+        return None if folds.case_loss(estimator, setting.prices, k) is None else {}
+    return folds.price_parameters(estimator, setting.prices, classes)
+
+
+def _decides_by_itself(estimator: Any) -> bool:
+    """Return whether the prices to compare at are no part of its training."""
     learner = last_step(estimator)
     searched = isinstance(learner, RejectClassifierCV) and learner.has_target
-    if searched or _by_posteriors(estimator):
-        return {}
-    return folds.price_parameters(estimator, setting.prices, classes)
+    return searched or isinstance(estimator, Automatic) or _by_posteriors(estimator)
 
 
 def _crossing_rate(classifier: Any, X: Any) -> float:

@@ -15,7 +15,7 @@ from rejo._state import check_fields, count, number, require, storable
 from rejo._typing import Floats
 from rejo.baselines import learn_temperature, tempered
 from rejo.metrics import Interval, intervals_html, tally
-from rejo.prices import mean_prices
+from rejo.prices import mean_prices, of_rows
 from rejo.selection.out_of_fold import OutOfFold
 
 # Of error_numbers, measured on six simulated lenders (2 to 30 % defaults, errors of 10 and 125
@@ -269,7 +269,7 @@ def _error_prices(cases: OutOfFold, prices: Floats, size: float) -> tuple[Floats
         return prices[:, :-1], prices[:, :-1]
     w, K = size * _weights(cases), prices.shape[1]
     q = likely_classes(cases, size)
-    k, L = np.arange(K), prices if cases.rows is None else prices[cases.rows]
+    k, L = np.arange(K), of_rows(prices, cases.rows)
     found = np.zeros((2, K, K))
     for d in range(K):
         mine = cases.decision == d

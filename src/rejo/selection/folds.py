@@ -199,9 +199,8 @@ def price_parameters(
     before, params = name.removesuffix("reject_cost"), estimator.get_params()
     if len(classes) > 2:
         return None
-    order = params.get(f"{before}class_order")
-    flipped = isinstance(order, Sequence | np.ndarray) and list(order) == classes.tolist()[::-1]
-    prices = prices[::-1][:, [1, 0, 2]] if flipped else prices
+    if _is_flipped(params.get(f"{before}class_order"), classes):
+        prices = prices[::-1][:, [1, 0, 2]]
     if params.get(f"{before}rule") == "score":
         return {f"{before}cost_of": prices}
     takes = f"{before}loss_matrix" in params
@@ -210,16 +209,27 @@ def price_parameters(
     return None
 
 
-def case_loss(estimator: Any, prices: Floats, y: Indices) -> Floats | None:
+def _is_flipped(order: Any, classes: NDArray[Any]) -> bool:
+    """Return whether an estimator has the classes the other way round."""
+    return isinstance(order, Sequence | np.ndarray) and list(order) == classes.tolist()[::-1]
+
+
+def case_loss(
+    estimator: Any, prices: Floats, y: Indices, classes: NDArray[Any] | None = None
+) -> Floats | None:
     """Loss (n, Q + 1) of cases by their prices (n, K, K + 1), for ``fit`` of a learner.
 
     ``None`` if it cannot be trained so.  Two classes may have any prices.  With more, each case has
     one price of an error and one of a review, and its row is that of a ``reject_cost``, their ratio
-    but at most 0.5, times the price of the error.
+    but at most 0.5, times the price of the error.  The estimator has its ``classes`` in the order
+    of the prices, or the other way round.
     """
-    K = prices.shape[1]
+    K, params = prices.shape[1], last_step(estimator).get_params()
     if not has_fit_parameter(last_step(estimator), "loss"):
         return None
+    if classes is not None and _is_flipped(params.get("class_order"), classes):
+        loss = case_loss(estimator, prices, y)
+        return None if loss is None else loss[:, ::-1]
     if K == 2:
         return loss_rows(prices, y)
     error, review = prices[:, 0, 1], prices[:, 0, -1]
@@ -227,8 +237,8 @@ def case_loss(estimator: Any, prices: Floats, y: Indices) -> Floats | None:
     alike = np.array_equal(prices[..., :-1], uniform)
     if not alike or (prices[..., -1] != review[:, None]).any():
         return None
-    s = last_step(estimator).get_params().get("s")
-    half, quarter = (loss_from_costs(replica_costs(K, w, s))[y] for w in (0.5, 0.25))
+    tables = (replica_costs(K, w, params.get("s")) for w in (0.5, 0.25))
+    half, quarter = (loss_from_costs(costs)[y] for costs in tables)
     review = np.minimum(review, error / 2)[:, None]
     return error[:, None] * (2 * quarter - half) + review * 4 * (half - quarter)  # linear in w
 

@@ -38,13 +38,14 @@ from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
 from rejo.decisions import uniform_prices
 from rejo.estimators import encode_classes
 from rejo.metrics import Interval
-from rejo.prices import price_of, reject_cost_of
+from rejo.prices import of_rows, price_of, reject_cost_of
 from rejo.selection.expected import independent_cases, mean_cost
 from rejo.selection.folds import (
     Fold,
     Splits,
     alike,
     candidate,
+    case_loss,
     check_cases,
     described,
     price_parameters,
@@ -120,7 +121,7 @@ class Choice:
     def estimator(self) -> Pipeline:
         """The chosen model, unfitted; the steps are "prepare" and "model"."""
         model = clone(self.chosen.model)
-        if len(self.prices) == 1 and self.chosen.cases is None:
+        if len(self.prices) == 1 and self.chosen.cases is None and self.prices[0].ndim == 2:
             order = np.array(model.get_params()["class_order"])
             model.set_params(**price_parameters(model, self.prices[0], order) or {})
         return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
@@ -168,7 +169,7 @@ def choose_model(
         one.
     prices : sequence of ndarray of shape (n_classes, n_classes + 1), default=None
         What is said of costs is the mean over these prices; see :mod:`rejo.decisions`.  By default
-        an error costs 1 and a review 0.08, 0.24 and 0.4.
+        an error costs 1 and a review 0.08, 0.24 and 0.4.  Or one array, by case.
     class_order : array-like of shape (n_classes,), default=None
         Parameter of the models: the classes, lowest first.
     ordered : bool, default=True
@@ -209,7 +210,7 @@ def choose_model(
     n_features = clone(prepare).fit_transform(_safe_indexing(X, folds[0][0][:500])).shape[1]
     problem = ProblemSize(K, n_features, n, random_state, ordered)
     asked = None if models is None else [name.strip() for name in models]
-    methods, left_out = _entries(asked, problem, prices)
+    methods, left_out = _entries(asked, problem, prices, k)
     tell = tell or (lambda _: None)
     race = Race(prepare, X, k, K, folds, prices, random_state, n_jobs, tell)
     runners, lost = race.run([Runner.of(method, problem) for method in methods])
@@ -245,7 +246,7 @@ def best_of(tried: Sequence[Tried], size: float) -> str:
 
 
 def _entries(
-    asked: list[str] | None, problem: ProblemSize, prices: Sequence[Floats]
+    asked: list[str] | None, problem: ProblemSize, prices: Sequence[Floats], k: Indices
 ) -> tuple[list[Method], dict[str, str]]:
     """Methods that take part, and why others do not."""
     K, n_features, n, _, ordered = problem
@@ -262,7 +263,7 @@ def _entries(
         if not method.takes(K, ordered):
             if not ordered and method.multiclass:
                 left_out[method.name] = "needs classes in an order"
-        elif not (method.blended or _trainable(method, problem, prices)):
+        elif not (method.blended or _trainable(method, problem, prices, k)):
             left_out[method.name] = UNTRAINABLE
         elif unasked and method.max_samples and n > method.max_samples:
             left_out[method.name] = f"slow on more than {method.max_samples:,} rows"
@@ -277,10 +278,13 @@ def _entries(
     return methods, left_out
 
 
-def _trainable(method: Method, problem: ProblemSize, prices: Sequence[Floats]) -> bool:
+def _trainable(method: Method, problem: ProblemSize, prices: Sequence[Floats], k: Indices) -> bool:
     """Return whether a method by boundaries can be trained for all of the prices."""
     model, classes = method.build(problem)[0], np.arange(problem[0])
-    return all(price_parameters(model, L, classes) is not None for L in prices)
+    return all(
+        (price_parameters(model, L, classes) if L.ndim == 2 else case_loss(model, L, k)) is not None
+        for L in prices
+    )
 
 
 def _tried(
@@ -466,10 +470,13 @@ class Race:
         # More threads than cores wait for each other, which takes far longer than the work.
         threads = None if self.n_jobs in (None, 1) else 1
         cells = [
-            delayed(_run_cell)(r.model, r.by_posteriors, r.points, fold, self.K, costs, threads)
-            for fold in folds
+            delayed(_run_cell)(
+                r.model, r.by_posteriors, r.points, fold, self.K,
+                [of_rows(L, train) for L in costs], threads,
+            )
+            for fold, (train, _) in zip(folds, parts, strict=True)
             for r in runners
-        ]
+        ]  # fmt: skip
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         done: list[tuple[float, Any]] = []
         for cell in progress(parallel(cells), len(cells), "fitting"):
@@ -549,10 +556,14 @@ def _run_cell(
         if by_posteriors or isinstance(costs[0], float):
             found = judge_fold(model, points, fold, classes, costs=costs, posteriors=by_posteriors)
         else:
-            at = [candidate(model, price_parameters(model, L, classes) or {}) for L in costs]
-            each = [
-                judge_fold(one, points, fold, classes, costs=None, posteriors=False) for one in at
-            ]
+            each = []
+            for L in costs:
+                one, part = model, fold
+                if L.ndim == 2:
+                    one = candidate(model, price_parameters(model, L, classes) or {})
+                else:
+                    part = fold._replace(loss=case_loss(model, L, fold.y_train))
+                each.append(judge_fold(one, points, part, classes, costs=None, posteriors=False))
             found = [[cases for (cases,) in of_point] for of_point in zip(*each, strict=True)]
     return monotonic() - start, found
 

@@ -41,7 +41,7 @@ from rejo.estimators import (
     reject_label_of,
     score_folds,
 )
-from rejo.prices import price_of
+from rejo.prices import of_rows, price_of
 from rejo.selection import folds
 from rejo.selection.folds import Fold, Splits, candidate, last_step
 
@@ -209,7 +209,7 @@ class OutOfFold:
             return self
         L = np.asarray(prices, dtype=np.float64)
         own = replace(self, rows=np.arange(len(self.p))) if self.rows is None else self
-        found = decide(self.p, L if L.ndim == 2 else L[own.rows])
+        found = decide(self.p, of_rows(L, own.rows))
         fixed = np.isnan(found.worth) | (False if self.kind is None else self.kind > 0)
         return replace(
             self if L.ndim == 2 else own, doubt=np.where(fixed, np.inf, found.worth),

@@ -315,12 +315,16 @@ def judge_limits(
     group: Any = None,
     column: str = "group",
     size: float | None = None,
+    paid: Floats | None = None,
 ) -> list[Verdict]:
     """Say of each limit of a fitted ``RejectClassifierCV`` whether these cases keep it.
 
     A ``decision`` of -1 is a review.  ``column`` is what a group is called, and ``size`` the number
-    of independent cases.
+    of independent cases.  ``paid`` (3, n) is what cases cost as decided, if all are reviewed, and
+    if all are decided, where prices depend on the case; NaN without a price.
     """
+    if paid is None and (L := model.prices_) is not None:
+        paid = np.stack([L[y, decision], L[y, -1], L[y, forced]])
     worth = 1.0 if size is None else size / len(y)
     reviewed = set() if model.policy_ is None else {*model.policy_.reviewed}
     limits = [x for x in model.limits_ if x.by != "group" or x.name not in reviewed]
@@ -333,10 +337,10 @@ def judge_limits(
         proof = promised.get((limit.rate, limit.by, limit.name))
         level = LEVEL / alike[limit.parameter]
         of = _members(limit, decision, y, classes, group)
-        some = decision[of], y[of]
-        found.append(_judge_limit(limit, *some, model.prices_, column, worth, level, proof))
-    if model.prices_ is not None:
-        found.append(_judge_costs(model, decision, forced, y, worth))
+        some = decision[of], y[of], None if paid is None else paid[0, of]
+        found.append(_judge_limit(limit, *some, column, worth, level, proof))
+    if paid is not None:
+        found.append(_judge_costs(model, paid, worth))
     return found
 
 
@@ -351,7 +355,7 @@ def _members(
 
 
 def _judge_limit(
-    limit: Limit, decision: Indices, y: Indices, prices: Floats | None, column: str, worth: float,
+    limit: Limit, decision: Indices, y: Indices, paid: Floats | None, column: str, worth: float,
     level: float, proof: Guarantee | None,
 ) -> Verdict:  # fmt: skip
     """A promise is about the true rate: only an excess beyond chance contradicts it."""
@@ -362,8 +366,8 @@ def _judge_limit(
         return Verdict(limit.parameter, limit.most, seen, p, found, said, limit.by, limit.name)
 
     if limit.rate == "mean_cost":
-        assert prices is not None
-        paid = prices[y, decision]
+        assert paid is not None
+        paid = paid[~np.isnan(paid)]
         seen = float(paid.mean())
         said = f"At most {amount(most, 4)} {how}, and a case cost {amount(seen, 4)} on average"
         kept, p = seen <= most, mean_excess_probability(paid - most, worth * len(paid))
@@ -397,25 +401,23 @@ def _judge_limit(
     return verdict(seen, p, BEYOND if beyond else WITHIN, said)
 
 
-def _judge_costs(
-    model: Any, decision: Indices, forced: Indices, y: Indices, worth: float
-) -> Verdict:
+def _judge_costs(model: Any, paid: Floats, worth: float) -> Verdict:
     """Compare the mean cost with that of reviewing, and of deciding, every case.
 
     With limits as well, one of these may cost less, but is not allowed.
     """
-    prices, part = model.prices_, "reject_cost" if model.cost_of is None else "cost_of"
-    paid = prices[y, decision]  # -1: the review, last
-    rivals = {"Reviewing": prices[y, -1], "Deciding": prices[y, forced]}
-    costs = {name: float(rival.mean()) for name, rival in rivals.items()}
-    mean = float(paid.mean())
+    part = "reject_cost" if model.cost_of is None else "cost_of"
+    paid = paid[:, ~np.isnan(paid).any(axis=0)]
+    mean, *others = paid.mean(axis=1).tolist()
+    costs = dict(zip(("Reviewing", "Deciding"), others, strict=True))
     said = ("" if model.limits_ else "You asked for the lowest cost. ") + (
         f"At the prices given in training, a case cost {amount(mean, 4)} on average; if all were "
         f"reviewed it would have cost {amount(costs['Reviewing'], 4)}, if all were decided "
         f"{amount(costs['Deciding'], 4)}."
     )
     name = min(costs, key=lambda rival: costs[rival])
-    p = mean_excess_probability(paid - rivals[name], worth * len(y))
+    rival = paid[1 + list(costs).index(name)]
+    p = mean_excess_probability(paid[0] - rival, worth * len(rival))
     if model.limits_:
         return Verdict(part, None, mean, p, OPEN, said)
     if costs[name] >= mean - 1e-12 * abs(mean):

@@ -22,7 +22,7 @@ Names that are not in ``__all__`` are for other rooms of the package.
 from rejo.tables._chunks import AS_WRITTEN, csv_stream, read_chunks, watch_files
 from rejo.tables._encoder import TableEncoder, is_reading
 from rejo.tables._writer import TableWriter
-from rejo.tables.columns import as_days, as_pandas, as_words, kind_of
+from rejo.tables.columns import as_days, as_pandas, as_words, kind_of, without_number
 from rejo.tables.doubts import Checked, Doubt, check_table
 from rejo.tables.errors import (
     TableError,

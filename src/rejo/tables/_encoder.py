@@ -81,6 +81,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         none; if it is not given, it is looked for), and ``keep``, columns that are features even
         so.
         ``None``: what :func:`read_table` left in ``X.attrs``.
+    prices : dict of str to bool, default=None
+        Columns of numbers that prices depend on, such as the amount of a loan, and whether they
+        are features, too. They are read, checked and watched in any case.
 
     Attributes
     ----------
@@ -99,7 +102,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         which :meth:`check` doubts them; for words ``categories``, ``other``, and ``rare``, short
         hashes of rare words; for all, ``missing``: whether values were missing in training, and
         ``bins``, how many cells were where. Dates have a ``role``: ``"time"`` if they order the
-        rows, ``"age"`` if they become ages.
+        rows, ``"age"`` if they become ages; so have numbers that are no features: ``"price"``.
     reading_ : dict
         How tables are read, with the column ``time`` that was found.
 
@@ -134,6 +137,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "scale": ["boolean"],
         "written": [dict, None],
         "reading": [dict, None],
+        "prices": [dict, None],
     }
 
     def __init__(
@@ -144,12 +148,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         scale: bool = True,
         written: dict[str, dict[str, str]] | None = None,
         reading: dict[str, Any] | None = None,
+        prices: dict[str, bool] | None = None,
     ) -> None:
         self.max_categories = max_categories
         self.min_count = min_count
         self.scale = scale
         self.written = written
         self.reading = reading
+        self.prices = prices
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how to encode each column of the DataFrame ``X``; ``y`` is ignored."""
@@ -166,10 +172,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         kinds: dict[str, str] = {}
         learnt: dict[str, Any] = {}
         left_out: dict[str, str] = {}
+        prices = self.prices or {}
+        check_columns("X", prices, X.columns)
         for name, kind in found_kinds.items():
             if name == time:
                 continue
-            found = self._learn(X[name], kind, written.get(name, {}), days)
+            how = written.get(name, {})
+            found = self._learn(X[name], kind, how, days) if prices.get(name, True) else ""
+            if isinstance(found, str) and name in prices:
+                found = self._learn_price(X[name], kind, how)
             if isinstance(found, str):
                 left_out[name] = found
             else:
@@ -179,11 +190,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 kinds[time], learnt[time] = "date", columns.learn_time(days, self.min_count)
             else:
                 left_out[time] = "it orders the rows: new files have later dates"
-        if not kinds:
-            raise TableError(
-                "no column is usable: "
-                + "; ".join(f"{shown(name)}: {why}" for name, why in list(left_out.items())[:10])
-            )
+        if all(known.get("role") == "price" for known in learnt.values()):
+            said = [f"{shown(name)}: {why}" for name, why in list(left_out.items())[:10]]
+            said += [f"{shown(name)}: for prices only" for name in learnt]
+            raise TableError("no column is usable: " + "; ".join(said))
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         self.kinds_, self.learnt_, self.left_out_ = kinds, learnt, left_out
@@ -233,6 +243,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if columns.counts_the_rows(values, column.index):
             return "row numbers"
         return columns.learn_number(values, self.scale, self.min_count)
+
+    def _learn_price(self, column: Any, kind: str, written: dict[str, str]) -> dict[str, Any]:
+        """Learn about a column that only prices depend on."""
+        found: dict[str, Any] | str = f"it holds a {kind}"
+        if kind == "number":
+            values = columns.read_as(column, kind, written)
+            found = columns.learn_number(values, self.scale, self.min_count, role="price")
+        if isinstance(found, str):
+            where = f"column {shown(column.name)}"
+            raise TableError(f"prices need numbers: {found}", where=where, parameter="prices")
+        return found
+
+    @property
+    def features_(self) -> dict[str, str]:
+        """Kinds of the columns in use, but for those that only prices depend on."""
+        only = [name for name, known in self.learnt_.items() if known.get("role") == "price"]
+        return {name: kind for name, kind in self.kinds_.items() if name not in only}
 
     def transform(self, X: Any) -> Floats:
         """Encode a DataFrame as an array of numbers, float64, of shape (n_samples, n_out).
@@ -433,7 +460,7 @@ BINNED = {"edges": each(real()), "exact": flag(), "counts": CELLS}
 NUMBERS = {
     "fill": real(), "center": real(), "scale": real(1 / LARGEST), "low": real(),
     "high": real(), "missing": flag(), "bins": Must("bins", lambda bins, _: _are_bins(bins)),
-    "role": one_of("", "age", "time"),
+    "role": one_of("", "age", "time", "price"),
 }  # fmt: skip
 
 
@@ -472,7 +499,8 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> boo
         fine = fine and re.fullmatch(f"(?:[0-9a-f]{{{columns.MARK}}})*", rare) is not None
         return fine and bool(marks) == other and marks == sorted(set(marks))[: columns.MOST_MARKS]
     fine = fit(learnt, NUMBERS, whole=True) and learnt["low"] <= learnt["fill"] <= learnt["high"]
-    fine = fine and (abs(learnt["fill"]) <= 1e8 if kind == "date" else not learnt["role"])
+    roles = ("", "age", "time") if kind == "date" else ("", "price")
+    fine = fine and learnt["role"] in roles and (kind != "date" or abs(learnt["fill"]) <= 1e8)
     return fine and (scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0))
 
 

@@ -77,14 +77,15 @@ def learn_number(
 ) -> Learnt | str:
     """Return fill value, centre, scale and limits, or the reason to leave the column out.
 
-    ``least`` is the least width of the range, see :func:`widened`.
+    ``least`` is the least width of the range, see :func:`widened`.  With the role ``price`` only
+    prices depend on the column: it may be constant, and no value may be missing.
     """
     n, there = len(values), values[~np.isnan(values)]
     if not len(there):
         return "no values"
-    missing = n - len(there) >= max(enough(n, min_count), 1)
+    missing = n - len(there) >= max(enough(n, min_count), 1) and role != "price"
     lowest, highest = float(there.min()), float(there.max())
-    if lowest == highest and not missing:
+    if lowest == highest and not missing and role != "price":
         return "constant"
     center, spread = 0.0, 1.0
     if scale:
@@ -377,6 +378,13 @@ def read_column(
     unread = np.flatnonzero(np.append(odd, False)[codes])
     nothing = NO_DATE if kind == "date" else np.nan
     return Read(np.append(values, nothing)[codes], unread, [words[i] for i in codes[unread]])
+
+
+def without_number(column: Any) -> Indices:
+    """Return the positions of cells that do not hold a number."""
+    if kind_of(column) == "date":
+        return np.arange(len(column))
+    return np.flatnonzero(np.isnan(read(column, "number", {}).values))
 
 
 def as_days(column: Any, written: Mapping[str, str] | None = None) -> Floats:

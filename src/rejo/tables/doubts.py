@@ -30,6 +30,7 @@ REASONS = {
     "unseen": "{column}: {value} was not in training",
     "outside": "{column}: {value} is far outside the range of training",
     "missing": "{column}: missing, but hardly ever in training",
+    "unpriced": "{column}: {value} gives no price",
     "unscored": "the model has no score for this row",
 }
 A_KIND = {"number": "a number", "date": "a date", "category": "a word",
@@ -232,7 +233,7 @@ def origins(name: str, kind: str, known: Mapping[str, Any]) -> list[Origin]:
         parts += missing
         return parts[1:] if len(parts) == 2 else parts
     role, scaled = known.get("role", ""), (None, known["center"], known["scale"])
-    if role == "time":
+    if role in ("time", "price"):
         return []
     if kind == "number" or role:
         return [Origin(name, "number", f" {role}".rstrip(), *scaled), *missing]
