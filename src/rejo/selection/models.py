@@ -30,7 +30,7 @@ from rejo.baselines import (
     BlendClassifier,
     ThresholdRejectClassifier,
     believable,
-    learn_powers,
+    learn_pool,
     pooled,
 )
 from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
@@ -301,7 +301,7 @@ def _tried(
     if blends and len(parts) >= least:
         members_of["blend"] = parts
     for name, members in members_of.items():
-        p, weights, temperature = blend(members, about["fold"], y, n / size)
+        p, weights, rest = blend(members, about["fold"], y, n / size)
         cases = of_posteriors(p, **about)
         losses = cases.log_losses()
         if name in parts:
@@ -313,7 +313,8 @@ def _tried(
             inner = BlendClassifier(
                 [(member, tuned[member]) for member in weights],
                 weights=list(weights.values()),
-                temperature=temperature,
+                temperature=rest["temperature"],
+                offsets=[rest["offsets"][i] for i in np.argsort(about["classes"])],
             )
         cost = _mean([mean_cost(cases.at_prices(L), L, size) for L in race.prices])
         found.append(
@@ -332,23 +333,23 @@ def _mean(costs: Sequence[Interval[float]]) -> Interval[float]:
 
 def blend(
     parts: Mapping[str, Floats], fold: Indices, y: Indices, n_alike: float = 1.0
-) -> tuple[Floats, dict[str, float], float]:
-    """Posteriors (n, K) of a blend, each fold by what the others gave; weights, temperature.
+) -> tuple[Floats, dict[str, float], dict[str, Any]]:
+    """Posteriors (n, K) of a blend, each fold by what the others gave; weights; what else it takes.
 
     There are ``n_alike`` cases for each independent one.
     """
     names, p = list(parts), np.array(list(parts.values()))  # (m, n, K)
-    powers = learn_powers(p, y, alike=n_alike)
+    powers, _ = learn_pool(p, y, alike=n_alike)
     some = powers >= min(LEAST_WEIGHT * powers.sum(), powers.max())
     names, p = [name for name, kept in zip(names, some, strict=True) if kept], p[some]
-    powers = learn_powers(p, y, alike=n_alike)
+    powers, offsets = learn_pool(p, y, alike=n_alike)
     held_out = np.empty(p.shape[1:])
     for f in range(fold.max() + 1):
         mine = fold == f
-        others = learn_powers(p[:, ~mine], y[~mine], alike=n_alike)
-        held_out[mine] = pooled(p[:, mine], others)
+        held_out[mine] = pooled(p[:, mine], *learn_pool(p[:, ~mine], y[~mine], alike=n_alike))
     weights = dict(zip(names, (powers / powers.sum()).tolist(), strict=True))
-    return believable(held_out, len(y)), weights, float(1 / powers.sum())
+    rest = {"temperature": float(1 / powers.sum()), "offsets": offsets.tolist()}
+    return believable(held_out, len(y)), weights, rest
 
 
 # ---- the race -----------------------------------------------------------------------------
@@ -510,7 +511,7 @@ class Race:
         for runner in runners:
             if runner.by_posteriors:
                 cases: Any = runner.points_at[0]
-                p = pooled(cases.p[None], learn_powers(cases.p[None], cases.y))
+                p = pooled(cases.p[None], *learn_pool(cases.p[None], cases.y))
                 losses[runner.name] = float(of_posteriors(p, y=cases.y).log_losses().mean())
         lowest, kept = min(losses.values(), default=np.nan), []
         for runner in runners:
