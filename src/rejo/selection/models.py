@@ -64,7 +64,7 @@ REJECT_COSTS = (0.08, 0.24, 0.4)  # at which models are compared if there are no
 MANY = 8_000  # cases above which three folds say enough
 LEGS = (1_000, 4_000)  # cases in the first legs; the last is run on all
 LEG_FOLDS = 3  # of the folds, in the first legs
-LOST = 1.25  # out of the race with a log loss above this times the lowest
+LOST = 1.25  # out of the race with a log loss above this times the lowest, beyond chance
 CALIBRATED = 1.005  # log loss up to this times that after calibration: a model stays as it is
 LEAST_WEIGHT = 0.03  # in a blend; others are left out
 GROWTH = 0.75  # power of the number of cases by which a fit takes longer: 0.2 to 1.5 seen
@@ -238,7 +238,12 @@ def best_of(tried: Sequence[Tried], size: float) -> str:
     best = min(tried, key=lambda entry: entry.log_loss)
     blend = next((entry for entry in tried if entry.name == "blend"), best)
     gap = blend.log_losses - best.log_losses  # type: ignore[operator]
-    return best.name if gap.mean() > BEYOND * gap.std() / np.sqrt(size) else blend.name
+    return best.name if _beyond_chance(gap, size) else blend.name
+
+
+def _beyond_chance(gap: Floats, size: float) -> bool:
+    """Whether the mean of differences by case, ``size`` of them independent, is above 0."""
+    return bool(gap.mean() > BEYOND * gap.std() / np.sqrt(size))
 
 
 def _entries(
@@ -506,19 +511,19 @@ class Race:
         return folds[: len(parts)]
 
     def _still_in(self, runners: list[Runner], left_out: dict[str, str]) -> list[Runner]:
-        """Drop what is far behind, as it would be calibrated, and all but the best points."""
+        """Drop what, once calibrated, is far behind beyond chance, and all but the best points."""
         losses = {}
         for runner in runners:
             if runner.by_posteriors:
                 cases: Any = runner.points_at[0]
                 p = pooled(cases.p[None], *learn_pool(cases.p[None], cases.y))
-                losses[runner.name] = float(of_posteriors(p, y=cases.y).log_losses().mean())
-        lowest, kept = min(losses.values(), default=np.nan), []
+                losses[runner.name] = of_posteriors(p, y=cases.y).log_losses()
+        best, kept = min(losses.values(), key=np.mean, default=np.zeros(1)), []
         for runner in runners:
-            if losses.get(runner.name, 0.0) > LOST * lowest:
-                more = percent(losses[runner.name] / lowest - 1)
-                n = len(runner.points_at[0].y)
-                left_out[runner.name] = f"a log loss {more} higher on {n:,} cases"
+            mine = losses.get(runner.name, best)
+            if mine.mean() > LOST * best.mean() and _beyond_chance(mine - best, len(mine)):
+                more = percent(mine.mean() / best.mean() - 1)
+                left_out[runner.name] = f"a log loss {more} higher on {len(mine):,} cases"
             else:
                 runner.keep_best()
                 kept.append(runner)
