@@ -38,9 +38,9 @@ from rejo.estimators import FiniteInterval, check_member, check_table, check_tar
 # with 30 differ by less than 0.5 %; without any, members that are alike get powers at random.
 PRIOR = 10.0
 RANGE = (1e-3, 4.0)  # of a power that is learned
-# How strongly offsets are drawn to 0.  With 1 and with 10 a rare class between two others costs 1 %
-# more or less; without offsets uneven prices cost 2 % more.
-STEADY = 3.0
+# How strongly offsets are drawn to 0.  With 3, two classes cost 1 % more at one price for errors;
+# without offsets, a rare class between two others costs 2 % more.
+STEADY = 30.0
 COLDEST = 1e-6  # temperature
 # Errors that cannot be told from none.  On simulated lenders, 1 lets plans lose to reviewing every
 # case more often, and with 4 some that pay are never found.
