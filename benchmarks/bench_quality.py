@@ -4,7 +4,7 @@ Every table of the data folder (``REJO_DATA``) and the four synthetic problems; 
 and three prices that differ from class to class; several splits into training and test cases.
 Every method sees the same training cases, and every cost is that of the same test cases.  A row is
 appended to a file for each table, split, method and prices, so an interrupted run continues where
-it stopped; rows of another version of rejo, or of scikit-learn for the rivals, are not used.
+it stopped; rows of another version of rejo, or of the library of a rival, are not used.
 
     python -m benchmarks.bench_quality [--rows FILE] [--tables A,B] [--methods A,B] [--splits N]
                                        [--max-train N] [--jobs N] [--table quality.md]
@@ -16,6 +16,7 @@ import argparse
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -30,6 +31,7 @@ from benchmarks.auto import auto
 METHODS: dict[str, Callable[[quality.Cell], quality.Decider]] = {
     "auto": auto,
     **quality.RIVALS,
+    **quality.BOOSTERS,
     **quality.REPLICATION,
     "review everything": quality.review_all,
 }
@@ -48,9 +50,10 @@ def main() -> None:
     arguments = parser.parse_args()
     run(arguments)
     rows = current(arguments.rows, arguments.max_train)
-    print(quality_page.summary(rows, list(quality.RIVALS)))
+    rivals = [*quality.RIVALS, *quality.BOOSTERS]
+    print(quality_page.summary(rows, rivals))
     if arguments.table is not None:
-        text = quality_page.page(rows, list(METHODS), list(quality.RIVALS))
+        text = quality_page.page(rows, list(METHODS), rivals)
         arguments.table.write_text(text, encoding="utf-8")
 
 
@@ -124,7 +127,9 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def version_of(method: str) -> str:
-    """Of scikit-learn for the rivals, else of rejo with the commit that last changed it."""
+    """Of the library of a rival, else of rejo with the commit that last changed it."""
+    if method in quality.BOOSTERS:
+        return f"{method} {import_module(method).__version__}"
     return f"scikit-learn {sklearn.__version__}" if method in quality.RIVALS else OURS
 
 

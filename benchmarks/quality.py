@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,35 @@ def rival(estimator: Any, cell: Cell) -> Decider:
     return from_posteriors(p)
 
 
+def booster(library: str, cell: Cell) -> Decider:
+    """Another library's booster; it stops when a fifth of the cases gain nothing in 50 rounds."""
+    X, X_test = cell.encoded
+    k = np.searchsorted(cell.present, cell.y)
+    _, held = next(cell.folds(5))
+    held = held[np.bincount(k)[k[held]] >= 5]  # it must learn from all classes
+    fit = np.setdiff1d(np.arange(len(k)), held)
+    common: dict[str, Any] = {"n_estimators": 1000, "random_state": 0}
+    seen: dict[str, Any] = {"eval_set": [(X[held], k[held])]}
+    if library == "catboost":
+        from catboost import CatBoostClassifier as Booster
+
+        common |= {"early_stopping_rounds": 50, "verbose": False, "allow_writing_files": False}
+    elif library == "lightgbm":
+        from lightgbm import LGBMClassifier as Booster
+        from lightgbm import early_stopping
+
+        common |= {"learning_rate": 0.05, "verbose": -1}
+        seen["callbacks"] = [early_stopping(50, verbose=False)]
+    else:
+        from xgboost import XGBClassifier as Booster
+
+        common |= {"learning_rate": 0.05, "early_stopping_rounds": 50}
+        seen["verbose"] = False
+    p = np.zeros((len(X_test), cell.n_classes))
+    p[:, cell.present] = Booster(**common).fit(X[fit], k[fit], **seen).predict_proba(X_test)
+    return from_posteriors(p)
+
+
 def replication(name: str, cell: Cell) -> Decider:
     """Fit a learner by data replication for each of the prices; tuned at reject cost 0.2."""
     X, X_test = cell.encoded
@@ -258,6 +288,11 @@ RIVALS: Mapping[str, Callable[[Cell], Decider]] = {
     "gradient boosting": partial(rival, HistGradientBoostingClassifier(random_state=0)),
     "random forest": partial(rival, RandomForestClassifier(random_state=0)),
     "calibrated SVC": partial(rival, CalibratedClassifierCV(SVC(), ensemble=False)),
+}
+BOOSTERS: Mapping[str, Callable[[Cell], Decider]] = {  # those that are installed
+    name: partial(booster, name)
+    for name in ("catboost", "lightgbm", "xgboost")
+    if find_spec(name) is not None
 }
 REPLICATION: Mapping[str, Callable[[Cell], Decider]] = {
     f"replication: {name}": partial(replication, name)

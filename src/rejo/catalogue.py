@@ -217,7 +217,7 @@ def _extra(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     from sklearn.ensemble import ExtraTreesClassifier
 
     model = ExtraTreesClassifier(100, random_state=problem.random_state)
-    return model, _forest(problem)[1]
+    return model, {"min_samples_leaf": (1, 4) if problem.n_samples <= 5_000 else (4,)}
 
 
 def _network(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
@@ -348,7 +348,7 @@ _POSTERIORS = (
     _by_posteriors("boosting", "gradient boosting", _trees, **_FREE),
     _by_posteriors("forest", "random forest", _forest, max_samples=30_000, **_FREE),
     _by_posteriors(
-        "extra", "extremely randomised trees", _extra, max_samples=10_000, unordered=True
+        "extra", "extremely randomised trees", _extra, max_samples=5_000, unordered=True
     ),
 )  # fmt: skip
 _BLEND = Method(

@@ -14,7 +14,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 
 from rejo import BlendClassifier, ThresholdRejectClassifier
-from rejo.baselines.blend import LEAST, PRIOR, RANGE, believable, learn_powers, pooled
+from rejo.baselines.blend import LEAST, PRIOR, RANGE, STEADY, believable, learn_pool, pooled
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.metrics import log_loss
 
@@ -32,22 +32,32 @@ def drawn(n=500, m=3, K=3, seed=0):
     return p / p.sum(axis=2, keepdims=True), y
 
 
-def loss_of(powers, p, y):
-    """What the powers minimise, by a loop over the cases."""
-    mixed = np.prod(np.maximum(p, LEAST) ** powers[:, None, None], axis=0)
+def learn_powers(*args, **kwargs):
+    return learn_pool(*args, **kwargs)[0]
+
+
+def loss_of(parameters, p, y):
+    """What powers and offsets minimise, by a loop over the cases."""
+    powers, offsets = np.split(parameters, [len(p)])
+    mixed = np.exp(offsets) * np.prod(np.maximum(p, LEAST) ** powers[:, None, None], axis=0)
     mixed = believable(mixed / mixed.sum(axis=1, keepdims=True), len(y))
     apart = PRIOR * len(powers) / 2 * ((powers - powers.mean()) ** 2).sum()
-    return sum(-np.log(row[k]) for row, k in zip(mixed, y, strict=True)) + apart
+    losses = (-np.log(row[k]) for row, k in zip(mixed, y, strict=True))
+    return sum(losses) + apart + STEADY / 2 * (offsets**2).sum()
 
 
-def test_no_other_powers_lose_less():
+def test_no_other_powers_and_offsets_lose_less():
     p, y = drawn()
-    powers = learn_powers(p, y)
-    starts = np.random.default_rng(1).uniform(0, 1, size=(3, 3))
-    free = {"method": "L-BFGS-B", "bounds": [RANGE] * 3}
+    p = p * [1.0, 2.0, 1.0]  # of the second class all say too much
+    p /= p.sum(axis=2, keepdims=True)
+    powers, offsets = learn_pool(p, y)
+    starts = np.random.default_rng(1).uniform(0, 1, size=(2, 6))
+    free = {"method": "L-BFGS-B", "bounds": [RANGE] * 3 + [(None, None)] * 3}
     best = min(minimize(loss_of, start, (p, y), **free).fun for start in starts)
-    assert loss_of(powers, p, y) == pytest.approx(best, abs=1e-3)
+    assert loss_of(np.r_[powers, offsets], p, y) == pytest.approx(best, abs=1e-3)
     assert powers[0] == powers.max()  # the model with the least noise
+    assert offsets[1] < -0.3
+    assert (learn_pool(p, y, offsets=False)[1] == 0).all()
 
 
 def test_few_cases_stay_close_to_equal_powers():
@@ -100,9 +110,9 @@ def test_no_class_is_impossible():
 
 def test_the_blend_is_the_weighted_mean_of_logarithms():
     X, y = make_synthetic_1(200, random_state=0)
-    blend = BlendClassifier(MEMBERS, weights=[3, 1], temperature=0.5).fit(X, y)
+    blend = BlendClassifier(MEMBERS, weights=[3, 1], temperature=0.5, offsets=[0, 0.3]).fit(X, y)
     parts = [clone(model).fit(X, y).predict_proba(X) for _, model in MEMBERS]
-    mixed = (parts[0] ** 0.75 * parts[1] ** 0.25) ** 2
+    mixed = np.exp([0, 0.3]) * (parts[0] ** 0.75 * parts[1] ** 0.25) ** 2
     mixed /= mixed.sum(axis=1, keepdims=True)
     mixed = (1 - blend.floor_) * mixed + blend.floor_ / 2
     assert_allclose(blend.predict_proba(X), mixed, atol=1e-5)
@@ -149,6 +159,8 @@ def test_parameters_of_the_members():
         ({"estimators": []}, "estimators"),
         ({"estimators": [MEMBERS[0], MEMBERS[0]]}, "estimators"),
         ({"temperature": -1.0}, "temperature"),
+        ({"offsets": [0.0]}, "offsets"),
+        ({"offsets": [0.0, np.inf]}, "offsets"),
     ],
 )
 def test_wrong_parameters(params, message):

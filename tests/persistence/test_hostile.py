@@ -846,6 +846,10 @@ WEIGHTS = {
     "a_weight_too_few": lambda w: np.array([0.5, 0.5]),
     "weights_in_a_table": lambda w: w[None],
 }
+OFFSETS = {
+    "an_offset_too_few": lambda c: c[:1].copy(),
+    "an_offset_that_is_no_number": lambda c: np.full_like(c, np.nan),
+}
 FLOORS = {
     "a_negative_floor": -0.1,
     "a_floor_that_is_no_number": float("nan"),
@@ -876,6 +880,8 @@ def register_blends():
     found = {name: array("prices_", *entry) for name, entry in PRICES.items()}
     for name, change in WEIGHTS.items():
         found[name] = array("estimator_.weights_", change, "weights_ is not|not shares")
+    for name, change in OFFSETS.items():
+        found[name] = array("estimator_.offsets_", change, "offsets_ is not|shape")
     for name, value in FLOORS.items():
         found[name] = scalar("estimator_.floor_", value, "floor_ is not")
     for name, value in TEMPERATURES.items():

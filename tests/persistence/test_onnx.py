@@ -95,6 +95,9 @@ TWO_CLASSES = {
     "boosting, sigmoid": ThresholdRejectClassifier(
         HistGradientBoostingClassifier(max_iter=10), calibration="sigmoid", cv=2
     ),
+    "offsets": ThresholdRejectClassifier(
+        BlendClassifier(members()[:2], weights="equal", temperature=0.7, offsets=[0.5, -0.2])
+    ),
     "mean of sigmoids": ThresholdRejectClassifier(CalibratedClassifierCV(LinearSVC(), cv=3)),
 }
 PRICES = [[0, 5, 1, 0.4], [0.5, 0, 0.5, 0.3], [2, 1, 0, 0.6]]  # of three classes, and a review

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from rejo import BlendClassifier, RejectClassifierCV
 from rejo._errors import RejoError
 from rejo.baselines.blend import equal_share
-from rejo.datasets import make_synthetic_1
+from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.decisions import uniform_prices
 from rejo.metrics import Interval, log_loss
 from rejo.selection import NotSuited, choose_model, cross_fit, draw_rows, mean_cost, models
@@ -252,6 +252,22 @@ def test_a_blend_is_fitted_with_the_weights_of_the_race(data):
     )
 
 
+def test_offsets_belong_to_their_classes_in_any_order(monkeypatch):
+    monkeypatch.setattr(models, "TRAINED", FAST)
+    X, y = make_synthetic_4(150, random_state=0)
+    k = np.unique(y, return_inverse=True)[1]
+    keep = (k != 1) | (np.arange(150) % 3 == 0)  # one class is rarer
+    found = []
+    for names in (["a", "b", "c"], ["z", "y", "x"]):
+        choice = choose_model(
+            StandardScaler(), X[keep], np.array(names)[k[keep]], models=["blend"], class_order=names
+        )
+        offsets = choice.estimator["model"].estimator.offsets
+        found.append([offsets[sorted(names).index(name)] for name in names])
+    np.testing.assert_allclose(found[0], found[1], atol=0.01)
+    assert np.ptp(found[0]) > 0.05
+
+
 def test_a_class_that_is_too_rare(data):
     X, y = data
     lonely = np.where(np.arange(len(y)) == 7, "bad", "good")
@@ -280,8 +296,9 @@ def test_a_price_of_nothing(data):
     assert choice.chosen.cost.estimate == pytest.approx(0, abs=1e-3)
 
 
-def test_all_steps_of_a_pipeline_take_part_in_the_race():
+def test_all_steps_of_a_pipeline_take_part_in_the_race(monkeypatch):
     """Three rings, which only a kernel can tell apart."""
+    monkeypatch.setattr(models, "CALIBRATED", np.inf)  # each as it is
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 100)
     angle = rng.uniform(0, 2 * np.pi, 300)

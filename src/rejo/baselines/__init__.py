@@ -19,7 +19,7 @@ from rejo.baselines._wrapped import FEATURES, copy_fitted, with_last
 from rejo.baselines.blend import (
     BlendClassifier,
     believable,
-    learn_powers,
+    learn_pool,
     pooled,
 )
 from rejo.baselines.calibration import calibrated, fit_calibrator

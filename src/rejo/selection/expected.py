@@ -13,7 +13,7 @@ from scipy.stats import beta, betabinom, gamma, norm, poisson
 
 from rejo._state import check_fields, count, maybe, number, require, storable
 from rejo._typing import Floats
-from rejo.baselines import learn_powers, pooled
+from rejo.baselines import learn_pool, pooled
 from rejo.metrics import Interval, intervals_html, tally
 from rejo.prices import mean_prices, of_rows
 from rejo.selection.out_of_fold import OutOfFold
@@ -357,7 +357,7 @@ def likely_classes(cases: OutOfFold, size: float | None = None) -> Floats:
     """
     w, y = _weights(cases), cases.y
     if cases.p is not None:
-        power = learn_powers(cases.p[None], y, w * len(w))
+        power, _ = learn_pool(cases.p[None], y, w * len(w), offsets=False)
         return pooled(cases.p[None], np.minimum(power, 1.0))  # never surer than it says
     size = _size(cases, size)
     K = int(max(y.max(), cases.forced.max())) + 1 if cases.classes is None else len(cases.classes)

@@ -31,7 +31,7 @@ from rejo.baselines import (
     BlendClassifier,
     ThresholdRejectClassifier,
     believable,
-    learn_powers,
+    learn_pool,
     pooled,
 )
 from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
@@ -66,7 +66,7 @@ REJECT_COSTS = (0.08, 0.24, 0.4)  # at which models are compared if there are no
 MANY = 8_000  # cases above which three folds say enough
 LEGS = (1_000, 4_000)  # cases in the first legs; the last is run on all
 LEG_FOLDS = 3  # of the folds, in the first legs
-LOST = 1.25  # out of the race with a log loss above this times the lowest
+LOST = 1.25  # out of the race with a log loss above this times the lowest, beyond chance
 CALIBRATED = 1.005  # log loss up to this times that after calibration: a model stays as it is
 LEAST_WEIGHT = 0.03  # in a blend; others are left out
 GROWTH = 0.75  # power of the number of cases by which a fit takes longer: 0.2 to 1.5 seen
@@ -244,7 +244,12 @@ def best_of(tried: Sequence[Tried], size: float) -> str:
     best = min(tried, key=lambda entry: entry.log_loss)
     blend = next((entry for entry in tried if entry.name == "blend"), best)
     gap = blend.log_losses - best.log_losses  # type: ignore[operator]
-    return best.name if gap.mean() > BEYOND * gap.std() / np.sqrt(size) else blend.name
+    return best.name if _beyond_chance(gap, size) else blend.name
+
+
+def _beyond_chance(gap: Floats, size: float) -> bool:
+    """Whether the mean of differences by case, ``size`` of them independent, is above 0."""
+    return bool(gap.mean() > BEYOND * gap.std() / np.sqrt(size))
 
 
 def _entries(
@@ -310,7 +315,7 @@ def _tried(
     if blends and len(parts) >= least:
         members_of["blend"] = parts
     for name, members in members_of.items():
-        p, weights, temperature = blend(members, about["fold"], y, n / size)
+        p, weights, rest = blend(members, about["fold"], y, n / size)
         cases = of_posteriors(p, **about)
         losses = cases.log_losses()
         if name in parts:
@@ -322,7 +327,8 @@ def _tried(
             inner = BlendClassifier(
                 [(member, tuned[member]) for member in weights],
                 weights=list(weights.values()),
-                temperature=temperature,
+                temperature=rest["temperature"],
+                offsets=[rest["offsets"][i] for i in np.argsort(about["classes"])],
             )
         likely = likely_classes(cases)
         costs = [mean_cost(cases.at_prices(L), L, size, likely=likely) for L in race.prices]
@@ -342,23 +348,23 @@ def _mean(costs: Sequence[Interval[float]]) -> Interval[float]:
 
 def blend(
     parts: Mapping[str, Floats], fold: Indices, y: Indices, n_alike: float = 1.0
-) -> tuple[Floats, dict[str, float], float]:
-    """Posteriors (n, K) of a blend, each fold by what the others gave; weights, temperature.
+) -> tuple[Floats, dict[str, float], dict[str, Any]]:
+    """Posteriors (n, K) of a blend, each fold by what the others gave; weights; what else it takes.
 
     There are ``n_alike`` cases for each independent one.
     """
     names, p = list(parts), np.array(list(parts.values()))  # (m, n, K)
-    powers = learn_powers(p, y, alike=n_alike)
+    powers, _ = learn_pool(p, y, alike=n_alike)
     some = powers >= min(LEAST_WEIGHT * powers.sum(), powers.max())
     names, p = [name for name, kept in zip(names, some, strict=True) if kept], p[some]
-    powers = learn_powers(p, y, alike=n_alike)
+    powers, offsets = learn_pool(p, y, alike=n_alike)
     held_out = np.empty(p.shape[1:])
     for f in range(fold.max() + 1):
         mine = fold == f
-        others = learn_powers(p[:, ~mine], y[~mine], alike=n_alike)
-        held_out[mine] = pooled(p[:, mine], others)
+        held_out[mine] = pooled(p[:, mine], *learn_pool(p[:, ~mine], y[~mine], alike=n_alike))
     weights = dict(zip(names, (powers / powers.sum()).tolist(), strict=True))
-    return believable(held_out, len(y)), weights, float(1 / powers.sum())
+    rest = {"temperature": float(1 / powers.sum()), "offsets": offsets.tolist()}
+    return believable(held_out, len(y)), weights, rest
 
 
 # ---- the race -----------------------------------------------------------------------------
@@ -523,19 +529,19 @@ class Race:
         return folds[: len(parts)]
 
     def _still_in(self, runners: list[Runner], left_out: dict[str, str]) -> list[Runner]:
-        """Drop what is far behind, as it would be calibrated, and all but the best points."""
+        """Drop what, once calibrated, is far behind beyond chance, and all but the best points."""
         losses = {}
         for runner in runners:
             if runner.by_posteriors:
                 cases: Any = runner.points_at[0]
-                p = pooled(cases.p[None], learn_powers(cases.p[None], cases.y))
-                losses[runner.name] = float(of_posteriors(p, y=cases.y).log_losses().mean())
-        lowest, kept = min(losses.values(), default=np.nan), []
+                p = pooled(cases.p[None], *learn_pool(cases.p[None], cases.y))
+                losses[runner.name] = of_posteriors(p, y=cases.y).log_losses()
+        best, kept = min(losses.values(), key=np.mean, default=np.zeros(1)), []
         for runner in runners:
-            if losses.get(runner.name, 0.0) > LOST * lowest:
-                more = percent(losses[runner.name] / lowest - 1)
-                n = len(runner.points_at[0].y)
-                left_out[runner.name] = f"a log loss {more} higher on {n:,} cases"
+            mine = losses.get(runner.name, best)
+            if mine.mean() > LOST * best.mean() and _beyond_chance(mine - best, len(mine)):
+                more = percent(mine.mean() / best.mean() - 1)
+                left_out[runner.name] = f"a log loss {more} higher on {len(mine):,} cases"
             else:
                 runner.keep_best()
                 kept.append(runner)
