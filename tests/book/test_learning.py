@@ -6,7 +6,7 @@ import pytest
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-from rejo.book import MOST, answered_cases, compare_costs, copies, tested_cases  # noqa: E402
+from rejo.book import MOST, answered_cases, compare_costs, copies, kept_apart  # noqa: E402
 from rejo.scoring import hashes_of  # noqa: E402
 from rejo.tables import uniform  # noqa: E402
 
@@ -70,12 +70,12 @@ def test_half_of_the_newest_test_whether_an_audit_drew_them_or_not():
     found, _ = answered_cases(frame.assign(truth=np.where(known, truth, None)), CLASSES)
     newest, drawn = found["newest"].to_numpy(), found["drawn"].to_numpy()
     assert set(found["batch"][newest]) == {3}
-    test = tested_cases(found["id"], newest, 0)
+    test = kept_apart(found["id"], newest, 0)
     assert not test[~newest].any()
     for part in (newest & drawn, newest & ~drawn):
         assert test[part].mean() == pytest.approx(0.5, abs=0.12)
     order = np.random.RandomState(0).permutation(len(found))
-    assert (tested_cases(found["id"].iloc[order], newest[order], 0) == test[order]).all()
+    assert (kept_apart(found["id"].iloc[order], newest[order], 0) == test[order]).all()
 
 
 def test_a_comparison_by_brute_force():

@@ -15,7 +15,7 @@ from rejo.book.answers import Answers, take_answers
 from rejo.book.batches import about_model, case_rows, columns_found
 from rejo.book.card import model_card
 from rejo.book.counts import COUNTED, count_cases
-from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, tested_cases
+from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, kept_apart
 from rejo.book.store import Batch, Book, Taken
 
 __all__: list[str] = []  # nothing here is public

@@ -78,7 +78,7 @@ def _strata(chance: Floats, known: Mask, rows: Indices) -> list[Any]:
     return np.split(rows, ends)
 
 
-def tested_cases(names: Any, newest: Mask, seed: int) -> Mask:
+def kept_apart(names: Any, newest: Mask, seed: int) -> Mask:
     """Return which of the answered cases (n,) test both models: half of the newest, by name."""
     other = ~hashes_of(names)  # the hash itself says which cases an audit has drawn
     return (uniform(other, seed) < TESTED) & newest
