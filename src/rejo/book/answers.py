@@ -41,10 +41,11 @@ def take_answers(
     ``columns`` are those that the user names, by their role in ``NAMES``.
     """
     models = list(book.models().values())
-    roles = _roles(read_table(path, **reading).frame.columns, columns, models, path)
+    found = read_table(path, **reading)
+    roles = _roles(found.frame.columns, columns, models, found.path)
     text = [name for role, name in roles.items() if role != "when"]
-    found = read_table(path, text=text, **reading)  # again, with words as they are written
-    words, when = found.frame, _times(found, roles.get("when"))
+    words = read_table(path, text=list(dict.fromkeys(text)), **reading).frame
+    when = _times(found, roles.get("when"))
     parts = [
         _part(words, roles, role, kind, when)
         for role, kind in (("class", "review"), ("outcome", "outcome"))
