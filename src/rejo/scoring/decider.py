@@ -27,10 +27,7 @@ class ScoringPlan(NamedTuple):
     reading: dict[str, Any]  # how the table is written, as arguments of ``read_chunks``
     id: str | None = None  # column that names the cases
     group: str | None = None  # column of the groups that the model promises by
-    why: bool | str | None = (
-        None  # name the features that pull a case, if it is ambiguous; also if it is
-    )
-    # decided ("decided"), or decided as this class
+    why: bool | str | None = None  # features of "ambiguous" cases, also of "decided", or a class
     why_words: Mapping[str, Sequence[str]] | None = None  # sentences for features that are named
     audit: float | None = None  # share of the cases to draw at random
     seed: int = 0  # of the audit
