@@ -158,7 +158,7 @@ def labelstudio(path: Path) -> list[tuple[str, str, str, str]] | None:
     known = any("annotations" in task or "annotation_id" in task for task in tasks)
     if not known:
         return None
-    found = []
+    found: list[tuple[str, str, str, str]] = []
     for i, task in enumerate(tasks, start=1):
         try:
             found += _answers_in(task)
