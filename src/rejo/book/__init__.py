@@ -17,7 +17,7 @@ from rejo.book.assignment import Team, assign, read_team, share
 from rejo.book.batches import about_model, case_rows, columns_found
 from rejo.book.card import model_card
 from rejo.book.counts import COUNTED, count_cases
-from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, test_cases
+from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, tested_cases
 from rejo.book.queues import labelling_config, labelstudio, queue_of, tasks_of, write_workbook
 from rejo.book.reviewers import (
     accuracies,
