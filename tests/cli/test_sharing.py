@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from rejo._errors import RejoError
 from rejo.book import Book, labelstudio, queue_of, write_workbook
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -119,6 +120,8 @@ def test_a_blind_queue_says_nothing_of_the_model(run, model, cases, folder):
     sheet = openpyxl.load_workbook("queue.xlsx").worksheets[0]
     names = [cell.value for cell in next(sheet.iter_rows(max_row=1))]
     assert not {"suggested", "chance_wrong", "why", "lower"} & set(names)
+    found = pd.read_csv("out.csv", dtype=str, keep_default_na=False)
+    assert (found["why"].eq("") == found["decision"].eq("review")).all()
     assert run(*words, "--overwrite", "--queue", "queue.json")[0] == 0
     tasks = json.loads(folder.joinpath("queue.json").read_text(encoding="utf-8"))
     assert tasks
@@ -194,6 +197,23 @@ def test_other_json_is_no_export(tmp_path, text):
     path = tmp_path / "other.json"
     path.write_text(text)
     assert labelstudio(path) is None
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"data": {"text": "no id"}, "annotations": [annotation({}, 0)]},
+        {"data": {"case": "1"}, "annotations": None},
+        {"data": {"case": "1"}, "annotations": [{"result": [1]}]},
+        {"data": None, "annotations": []},
+    ],
+)
+def test_a_damaged_export_is_refused(tmp_path, task):
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([task]))
+    with pytest.raises(RejoError) as caught:
+        labelstudio(path)
+    assert (caught.value.where, bool(caught.value.remedy)) == (str(path), True)
 
 
 def test_wrong_files_are_refused_before_any_work(refused, model, cases, team, folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -95,15 +96,10 @@ def _tables(path: str, reading: Mapping[str, Any]) -> Iterator[tuple[Any, Callab
         frame["when"] = when.dt.tz_localize(None)
         yield SimpleNamespace(frame=frame, path=path), lambda names: frame
         return
-    sheet = reading.get("sheet")
-    for sheet in sheet_names(path) if ending == ".xlsx" and sheet is None else [sheet]:
-        given = {**reading, "sheet": sheet}
-        yield (
-            read_table(path, **given),
-            lambda names, given=given: (
-                read_table(path, text=list(dict.fromkeys(names)), **given).frame
-            ),
-        )
+    named = reading.get("sheet")
+    for sheet in sheet_names(path) if ending == ".xlsx" and named is None else [named]:
+        read = partial(read_table, path, **{**reading, "sheet": sheet})
+        yield read(), lambda names, read=read: read(text=list(dict.fromkeys(names))).frame
 
 
 def _roles(

@@ -151,31 +151,34 @@ def labelstudio(path: Path) -> list[tuple[str, str, str, str]] | None:
     """
     try:
         tasks = json.loads(path.read_bytes())
-    except ValueError:  # lines of JSON, say
+    except (ValueError, RecursionError):  # lines of JSON, say
         return None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         return None
     known = any("annotations" in task or "annotation_id" in task for task in tasks)
     if not known:
         return None
-    found = []
+    found: list[tuple[str, str, str, str]] = []
     for i, task in enumerate(tasks, start=1):
-        data = task.get("data", task)
-        name = data.get("case") if isinstance(data, dict) else None
-        if not isinstance(name, str | int):
+        try:
+            found += _answers_in(task)
+        except (AttributeError, KeyError, TypeError):
             raise RejoError(
-                f"task {i} does not say which case it is about",
+                f"task {i} is not one of `rejo predict --queue` that was exported",
                 where=str(path),
-                remedy="Export the project that the tasks of `rejo predict --queue` were put in: "
-                "data.case has the id.",
-            )
-        for given in task.get("annotations", [task]):
-            label = _choice(given)
-            if label is not None and not given.get("was_cancelled"):
-                who = given.get("completed_by", given.get("annotator"))
-                when = given.get("updated_at") or given.get("created_at") or ""
-                found.append((str(name), label, _person(who), str(when)))
+                remedy="Export the project as JSON or JSON_MIN, whole: data.case has the id.",
+            ) from None
     return found
+
+
+def _answers_in(task: Any) -> Iterator[tuple[str, str, str, str]]:
+    name = task.get("data", task)["case"]
+    for given in task.get("annotations", [task]):
+        label = _choice(given)
+        if label is not None and not given.get("was_cancelled"):
+            who = given.get("completed_by", given.get("annotator"))
+            when = given.get("updated_at") or given.get("created_at") or ""
+            yield str(name), label, _person(who), str(when)
 
 
 def _choice(given: Any) -> str | None:

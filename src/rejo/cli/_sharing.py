@@ -59,7 +59,8 @@ class Sharing:
         self.counts: Counter[str] = Counter()  # of cases, by reviewer; "" is nobody
         self._names: Any = None  # (n_reviews + 1,) by rank
         self._queue: list[DataFrame] = []
-        self._team = self._accuracy = None
+        self._team: Any = None
+        self._accuracy: Any = None
         if arguments.reviewers:
             self._team, self._accuracy = _team(arguments, opened.classes)
 

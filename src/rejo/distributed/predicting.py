@@ -46,7 +46,7 @@ def predict(
     group: str | None = None,
     capacity: float | None = None,
     audit: float | None = None,
-    why: str | None = None,
+    why: bool | str = False,
     why_words: Mapping[str, Sequence[str]] | None = None,
     strict: bool = False,
     random_state: int = 0,
@@ -84,7 +84,7 @@ def predict(
         worth it.
     audit : float, default=None
         Also send this share of the cases to review, drawn at random.
-    why : {"ambiguous", "decided"} or class, default=None
+    why : bool, "decided" or a class, default=False
         Name the features that pull a case, if it is ambiguous; also if it is decided, or decided
         as this class.
     why_words : dict of str to (str, str), default=None

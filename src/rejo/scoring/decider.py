@@ -27,8 +27,7 @@ class ScoringPlan(NamedTuple):
     reading: dict[str, Any]  # how the table is written, as arguments of ``read_chunks``
     id: str | None = None  # column that names the cases
     group: str | None = None  # column of the groups that the model promises by
-    why: str | None = None  # name the features that pull a case, if it is ambiguous; also if it is
-    # decided ("decided"), or decided as this class
+    why: bool | str | None = None  # features of "ambiguous" cases, also of "decided", or a class
     why_words: Mapping[str, Sequence[str]] | None = None  # sentences for features that are named
     audit: float | None = None  # share of the cases to draw at random
     seed: int = 0  # of the audit
@@ -58,6 +57,8 @@ class ScoringPlan(NamedTuple):
                 parameter="group",
                 remedy=Text("Leave out ", Setting("group"), "."),
             )
+        if isinstance(plan.why, bool):
+            plan = plan._replace(why=AMBIGUOUS_ONLY if plan.why else None)
         if plan.why not in (None, *WHY, *opened.classes):
             close = close_words(str(plan.why), opened.classes, n=1)
             raise RejoError(
@@ -128,7 +129,7 @@ class Decider:
             if plan.why == DECIDED:
                 asked |= decision >= 0
             elif plan.why != AMBIGUOUS_ONLY:
-                asked |= decision == opened.classes.index(plan.why)
+                asked |= decision == opened.classes.index(str(plan.why))
             cases.why = opened.why(cases.X, np.flatnonzero(asked), group, plan.why_words)
         cases.X = None  # while a chunk is decided, the last one may still be there
         return cases

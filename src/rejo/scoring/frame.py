@@ -18,7 +18,7 @@ def decision_frame(
     opened: Opened,
     *,
     id: str | None,
-    why: str | None = None,
+    why: bool | str | None = False,
     blind: bool = False,
     more: Mapping[str, Any] | None = None,
 ) -> Any:
