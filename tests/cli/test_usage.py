@@ -18,7 +18,7 @@ from rejo.cli._aliases import OTHER_NAMES, pointer
 from rejo.tables import TableError
 
 COMMAND = [sys.executable, "-m", "rejo.cli"]
-COMMANDS = ["demo", "look", "train", "predict", "evaluate", "inspect", "compare"]
+COMMANDS = [*cli.COMMANDS]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 

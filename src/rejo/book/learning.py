@@ -7,12 +7,13 @@ about the same chance of an error) those answered stand for all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats, Indices, Mask
 from rejo.metrics import Interval
 from rejo.scoring import hashes_of
 from rejo.tables import uniform
@@ -41,27 +42,27 @@ class Comparison(NamedTuple):
         return self.n_effective >= ENOUGH and self.saved.low > 0
 
 
-def answered_cases(cases: Any, classes: list[str]) -> tuple[Any, int]:
-    """Return the newest state of the cases whose class is known, with a ``weight``.
+def answered_cases(cases: Any, classes: Sequence[str]) -> tuple[Any, int]:
+    """Return the newest state of the cases whose class is known, with ``y`` and a ``weight``.
 
     Also returns how many cases are like none that was answered.  ``newest`` marks the later half.
     """
     frame = cases.drop_duplicates("id", keep="last").reset_index(drop=True)
-    known = frame["truth"].isin(classes).to_numpy()
-    batch, n_known = frame["batch"].to_numpy(), np.cumsum(known)
-    late = np.unique(batch[n_known > n_known[-1] / 2]) if known.any() else []
-    newest = np.isin(batch, late)
+    y = frame["truth"].map({name: i for i, name in enumerate(classes)}).fillna(-1).astype(np.intp)
+    known, batch = (y >= 0).to_numpy(), frame["batch"].to_numpy()
+    newest = batch >= (np.median(batch[known]) if known.any() else np.inf)
     by_model = (frame["decision"].notna() | frame["drawn"]).to_numpy()
-    weight, lost = np.zeros(len(frame)), 0
+    weight, n_unlike = np.zeros(len(frame)), 0
     for part in (newest & by_model, newest & ~by_model, ~newest & by_model, ~newest & ~by_model):
         for rows in _strata(frame["chance"].to_numpy(), known, np.flatnonzero(part)):
             answered = rows[known[rows]]
-            lost += 0 if len(answered) else len(rows)
+            n_unlike += 0 if len(answered) else len(rows)
             weight[answered] = len(rows) / max(len(answered), 1)
-    return frame.assign(weight=weight, newest=newest)[known].reset_index(drop=True), lost
+    found = frame.assign(y=y, weight=weight, newest=newest)
+    return found[known].reset_index(drop=True), n_unlike
 
 
-def _strata(chance: Floats, known: NDArray[np.bool_], rows: NDArray[np.intp]) -> list[Any]:
+def _strata(chance: Floats, known: Mask, rows: Indices) -> list[Any]:
     """Split rows by their chance of an error, so that each part has some answers if possible."""
     if not len(rows):
         return []
@@ -72,14 +73,12 @@ def _strata(chance: Floats, known: NDArray[np.bool_], rows: NDArray[np.intp]) ->
     return np.split(rows, ends)
 
 
-def test_cases(answered: Any, seed: int) -> NDArray[np.bool_]:
-    """Return which of the answered cases (n,) test both models: half of the newest, by their id."""
-    drawn = uniform(hashes_of(answered["id"]), seed) < TESTED
-    found: NDArray[np.bool_] = drawn & answered["newest"].to_numpy()
-    return found
+def test_cases(names: Any, newest: Mask, seed: int) -> Mask:
+    """Return which of the answered cases (n,) test both models: half of the newest, by name."""
+    return (uniform(hashes_of(names), seed) < TESTED) & newest
 
 
-def copies(weight: Floats, seed: int, *, alike: bool) -> NDArray[np.intp]:
+def copies(weight: Floats, seed: int, *, alike: bool) -> Indices:
     """Return which rows (n,) to learn from, some several times, so that they are as all cases are.
 
     If they must count ``alike``, as for a promise, none comes twice: those of low weight are left
@@ -96,10 +95,10 @@ def compare_costs(
 ) -> Comparison:
     """Compare decisions (n,), of which -1 is a review, on cases of classes ``y`` (n,)."""
     if not len(y):
-        nan = float("nan")
         return Comparison(0, 0.0, nan, nan, Interval(nan, nan, nan))
     paid = prices[y, old], prices[y, new]  # -1: the review, last
-    share = weight / weight.sum()
+    share = np.minimum(weight, MOST)
+    share /= share.sum()
     before, after = (float(share @ cost) for cost in paid)
     saved = before - after
     half = 1.96 * float(np.sqrt((share**2 * (paid[0] - paid[1] - saved) ** 2).sum()))

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, shown
 from rejo.scoring import fingerprint
 
 if TYPE_CHECKING:
@@ -78,6 +78,15 @@ WHERE nth = 1 GROUP BY id, kind HAVING count(DISTINCT class) > 1
 """
 
 
+REMEDIES = {
+    sqlite3.SQLITE_BUSY: "Another process writes to it: try again when that has ended.",
+    sqlite3.SQLITE_FULL: "Make room; nothing was added.",
+    sqlite3.SQLITE_READONLY: "Give yourself the right to write to it and its folder.",
+    sqlite3.SQLITE_NOTADB: "Give the file of `rejo predict --book`.",
+    sqlite3.SQLITE_CORRUPT: "Use a copy; `sqlite3 FILE .recover` may save some of it.",
+}
+
+
 class Taken(NamedTuple):
     """What became of some answers."""
 
@@ -106,44 +115,34 @@ class Batch:
             lambda cell: f"{cell:.6g}" if isinstance(cell, float) else str(cell)
         )
         self._prints.append(pd.util.hash_pandas_object(printed, index=False).to_numpy())
-        rows = ([self.number, *row] for row in frame.itertuples(index=False, name=None))
+        id = ""  # of the row that is being added
+        rows = (
+            (self.number, id := row[0], *row[1:])
+            for row in frame.itertuples(index=False, name=None)
+        )
         marks = ", ".join("?" * (len(COLUMNS) + 1))
         try:
             self._base.executemany(f"INSERT INTO cases VALUES ({marks})", rows)
         except sqlite3.IntegrityError:
-            raise self._repeated(frame["id"]) from None
+            raise RejoError(
+                f"the id {shown(id)} stands in more than one row: an answer could mean either",
+                parameter="id",
+                remedy="Name a column whose values are different in every row.",
+            ) from None
         self.n += len(frame)
-
-    def _repeated(self, ids: Any) -> RejoError:
-        there = "SELECT 1 FROM cases WHERE batch = ? AND id = ?"
-        first: set[str] = set()
-        for id in ids:
-            if id in first:
-                break
-            first.add(id)
-        else:
-            first.clear()
-            known = (id for id in ids if self._base.execute(there, (self.number, id)).fetchone())
-            id = next(known, None)
-        return RejoError(
-            f"the id {id!r} stands in more than one row: an answer to it could mean either",
-            parameter="id",
-            remedy="Name a column whose values are different in every row.",
-        )
 
     def finish(self) -> bool:
         """Complete the batch; return False if the book has the same one already."""
         found = fingerprint(np.concatenate(self._prints))
+        about = (self.n, found, self.number)
         try:
-            self._base.execute(
-                "UPDATE batches SET n = ?, print = ? WHERE batch = ?", (self.n, found, self.number)
-            )
+            self._base.execute("UPDATE batches SET n = ?, print = ? WHERE batch = ?", about)
         except sqlite3.IntegrityError:
             same = (
-                "SELECT batch FROM batches WHERE print = ? AND model = "
-                "(SELECT model FROM batches WHERE batch = ?)"
+                "SELECT a.batch FROM batches a JOIN batches b USING (model) "
+                "WHERE a.print = ? AND b.batch = ?"
             )
-            self.number = self._base.execute(same, (found, self.number)).fetchone()[0]
+            (self.number,) = self._base.execute(same, about[1:]).fetchone()
             self.known = True
         return not self.known
 
@@ -356,24 +355,16 @@ class Book:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        """Let an error of SQLite say what to do."""
         try:
             yield
         except (sqlite3.Error, UnicodeError) as error:
-            self._explain(error)
-
-    def _explain(self, error: Exception) -> NoReturn:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        remedies = {
-            sqlite3.SQLITE_BUSY: "Another process writes to it: try again when that has ended.",
-            sqlite3.SQLITE_FULL: "Make room; nothing was added.",
-            sqlite3.SQLITE_READONLY: "Give yourself the right to write to it and its folder.",
-            sqlite3.SQLITE_NOTADB: "Give the file of `rejo predict --book`.",
-            sqlite3.SQLITE_CORRUPT: "Use a copy; `sqlite3 FILE .recover` may save some of it.",
-        }
-        raise self._error(
-            f"the case book cannot be used ({error})",
-            remedies.get(code, "Check the file, its folder and the disk; nothing was added."),
-        ) from None
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            problem = f"the case book cannot be used ({error})"
+            remedy = REMEDIES.get(
+                code, "Check the file, its folder and the disk; nothing was added."
+            )
+            raise self._error(problem, remedy) from None
 
     def _error(self, problem: str, remedy: str) -> RejoError:
         return RejoError(problem, parameter="book", where=str(self.path), remedy=remedy)

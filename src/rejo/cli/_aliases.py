@@ -64,6 +64,8 @@ COMMANDS = {
     "inspect": "show info describe print",
     "look": "view profile summary summarise summarize columns describe-table",
     "compare": "benchmark bench",
+    "answers": "answer feedback",
+    "update": "retrain refresh",
     "demo": "example tour try",
 }
 POSITIONS = {

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
         print_json({"book": str(arguments.book), "cases": len(cases), "answers": len(answers)}
                    | {f"by_{name}": rows for name, rows in parts.items()})  # fmt: skip
         return
-    lines = [("", *COUNTED)]
+    lines: list[tuple[str, ...]] = [("", *COUNTED)]
     for name, part in found.items():
         if len(part):
             lines.append((f"{name} (the last {MOST})" if len(part) > MOST else name, *[""] * 7))

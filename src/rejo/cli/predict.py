@@ -170,12 +170,11 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
 
         def frames() -> Iterator[Any]:
             file.seek(0)
-            draw = audit and audit.draw
+            draw = None if audit is None else audit.draw
             for part in ranked(file, ranks_of(candidates, capacity), held=counts.held(), draw=draw):
                 counts.add(part)
-                rows = None
-                if book:
-                    rows = case_rows(part, opened, audit and audit.weights(part))
+                weights = None if audit is None else audit.weights(part)
+                rows = case_rows(part, opened, weights) if book else None
                 blind = arguments.blind
                 yield decision_frame(part, opened, id=id, why=plan.why, blind=blind), rows
 

@@ -10,6 +10,7 @@ from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, require, warn
 
 if TYPE_CHECKING:
+    from rejo.book import Comparison
     from rejo.scoring import LabelColumns, Opened
 
 HELP = "train a model again with the answers of a case book, and say whether it is better"
@@ -46,9 +47,6 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, weigh, learn, compare."""
-    from rejo.cli._model_file import open_model
-    from rejo.cli._tested_cases import label_columns, read_labelled
-
     arguments.by = arguments.group = None
     check_apart(arguments.model, arguments.book, arguments.data, *arguments.cases, arguments.output)
     check_output(arguments.output, overwrite=arguments.overwrite)
@@ -57,73 +55,77 @@ def run(arguments: argparse.Namespace) -> None:
     import pandas as pd
 
     import rejo.persistence
-    from rejo.book import MOST, Book, answered_cases, copies, test_cases
+    from rejo.book import MOST, copies, test_cases
+    from rejo.cli._model_file import open_model
+    from rejo.cli._tested_cases import label_columns, read_labelled
     from rejo.scoring import Opened, fingerprint, row_prints
 
     opened = open_model(arguments)
+    if not hasattr(opened.model, "limits_"):
+        raise CommandError(f"{arguments.model} was not made by rejo train: train again in Python")
     columns = label_columns(arguments, opened)._replace(by=None)
     frame, y, _ = read_labelled(arguments, opened, columns)
-    with Book(arguments.book) as book:
-        answered, n_unlike = answered_cases(book.cases(), opened.classes)
-    answered, rows = _with_features(arguments, opened, columns, answered)
-    test = test_cases(answered, arguments.seed)
-    new_y = pd.Index(opened.classes).get_indexer(answered["truth"])
-    weight = answered["weight"].to_numpy()
-    if n_unlike:
-        warn(f"{n_unlike:,} cases are like none that was answered, and are not learned from")
+    answered, rows = _answered(arguments, opened, columns)
+    weight, new_y = answered["weight"].to_numpy(), answered["y"].to_numpy()
+    groups = columns.groups if columns.groups in rows else None
+    # Rows that belong together test together.
+    named = answered["id"] if groups is None else rows[groups].fillna(answered["id"])
+    test = test_cases(named, answered["newest"].to_numpy(), arguments.seed)
     learn = np.flatnonzero(~test)
     if not len(learn) or not test.any():
-        raise CommandError(f"{arguments.book} has {len(test):,} answered cases, too few to learn "
-                           "from some and to test on others")  # fmt: skip
-    alike = getattr(opened.model, "confidence", None) is not None
+        raise CommandError(f"{len(test):,} answered cases are too few to learn from some and to "
+                           "test on others")  # fmt: skip
+    alike = opened.model.confidence is not None
     learn = learn[copies(weight[learn], arguments.seed, alike=alike)]
     X = pd.concat([frame, rows.iloc[learn]], ignore_index=True)
     labels = np.array(opened.classes, dtype=object)[np.append(y, new_y[learn])]
-    alone = np.append(np.arange(len(frame)), len(frame) + learn)  # copies are one case
-    together = alone if columns.groups not in X else _together(X[columns.groups], alone)
-    model = _fitted(arguments, opened, columns, X, labels, together if len(set(alone)) < len(X)
-                    or columns.groups in X else None)  # fmt: skip
-    kinds = list(opened.encoder.kinds_)
-    table = opened.table | {"cases": fingerprint(row_prints(X, opened.encoder.kinds_, labels))}
+    alone = [*(f"old {i}" for i in range(len(frame))), *(f"new {i}" for i in learn)]
+    together = pd.Series(alone) if groups is None else X[groups].fillna(pd.Series(alone))
+    is_one = groups is None and len(set(alone)) == len(alone)  # no row comes twice
+    model = _fitted(arguments, opened, columns, X, labels, None if is_one else together)
+    kinds = opened.encoder.kinds_
     rejo.persistence.save(
-        model, arguments.output, X=X[kinds], y=labels, table=table, overwrite=arguments.overwrite,
+        model, arguments.output, X=X[list(kinds)], y=labels, overwrite=arguments.overwrite,
+        table=opened.table | {"cases": fingerprint(row_prints(X, kinds, labels))},
         notes=f"rejo update of {opened.found.payload_hash[:16]} ({opened.found.notes})",
     )  # fmt: skip
     new = Opened(*rejo.persistence.open_file(arguments.output, **options.opening(arguments)))
-    part = answered[test].reset_index(drop=True)
-    found = _compared(opened, new, columns, rows[test], new_y[test], part)
-    newest = found["newest"]
+    found = _compared(opened, new, columns, rows[test], answered[test])
+    better = found["newest"].better
     facts = {
-        "model": str(arguments.output),
-        "recommended": newest.better,
-        "old_rows": len(frame), "answered": len(answered), "tested": int(test.sum()),
-        "learned_from": len(np.unique(learn)), "copies": len(learn),
-        "largest_weight": float(weight.max()), "most": MOST,
-        "capped": int((weight > MOST).sum()), "unlike": n_unlike,
+        "model": str(arguments.output), "recommended": better, "old_rows": len(frame),
+        "answered": len(answered), "tested": int(test.sum()),
+        "learned_from": len(np.unique(learn)), "rows": len(learn),
+        "largest_weight": float(weight.max()), "capped": int((weight > MOST).sum()),
         **{name: one._asdict() | {"saved": one.saved._asdict()} for name, one in found.items()},
     }  # fmt: skip
     if arguments.json:
         print_json(facts)
     else:
-        _tell(arguments, facts, found, alike)
-    if not newest.better:
+        _tell(facts, found, alike=alike)
+    if not better:
         raise NotBetter(
             f"{arguments.output} is not better than {arguments.model} beyond chance: keep the old "
             "one, or try again when there are more answers"
         )
 
 
-def _with_features(
-    arguments: argparse.Namespace, opened: Opened, columns: LabelColumns, answered: Any
+def _answered(
+    arguments: argparse.Namespace, opened: Opened, columns: LabelColumns
 ) -> tuple[Any, Any]:
     """Return the answered cases that the tables have, and their rows in the same order."""
     import pandas as pd
 
+    from rejo.book import Book, answered_cases
     from rejo.tables import read_chunks
 
     id = arguments.id or opened.table.get("id")
     if id is None:
         raise CommandError("the model does not say which column has the ids: give --id")
+    with Book(arguments.book) as book:
+        answered, n_unlike = answered_cases(book.cases(), opened.classes)
+    if n_unlike:
+        warn(f"{n_unlike:,} cases are like none that was answered, and are not learned from")
     text = list(dict.fromkeys(name for name in (id, columns.group, columns.groups) if name))
     wanted, reading = set(answered["id"]), options.reading(arguments)
     parts = [
@@ -139,32 +141,17 @@ def _with_features(
     return answered, rows.set_index(id).loc[answered["id"]].reset_index(drop=True)
 
 
-def _together(groups: Any, alone: Any) -> Any:
-    """Number (n,) of what belongs together: the rows of a group, and the copies of a case."""
-    import numpy as np
-    import pandas as pd
-
-    named = np.where(groups.isna(), [f"row {i}" for i in alone.tolist()], groups.astype(object))
-    return pd.factorize(named)[0]
-
-
 def _fitted(
-    arguments: argparse.Namespace,
-    opened: Opened,
-    columns: LabelColumns,
-    X: Any,
-    y: Any,
+    arguments: argparse.Namespace, opened: Opened, columns: LabelColumns, X: Any, y: Any,
     groups: Any,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return a model as the old one, fitted to these cases."""
     from sklearn.base import clone
 
     from rejo.cli._training import candidates
 
-    jobs = options.n_jobs(arguments, len(y))
-    model = clone(opened.model).set_params(
-        n_jobs=jobs, verbose=not arguments.json, random_state=arguments.seed
-    )
+    how = {"n_jobs": options.n_jobs(arguments, len(y)), "verbose": not arguments.json}
+    model = clone(opened.model).set_params(**how, random_state=arguments.seed)
     group = None if columns.group is None else opened.groups_of(X[columns.group])
     with candidates():
         model.fit(X[list(opened.encoder.kinds_)], y, groups=groups, group=group)
@@ -172,12 +159,12 @@ def _fitted(
 
 
 def _compared(
-    old: Opened, new: Opened, columns: LabelColumns, rows: Any, y: Any, part: Any
-) -> dict[str, Any]:
+    old: Opened, new: Opened, columns: LabelColumns, rows: Any, answered: Any
+) -> dict[str, Comparison]:
     """Compare the models on the newest cases, and on those of them that an audit drew."""
     import numpy as np
 
-    from rejo.book import MOST, compare_costs
+    from rejo.book import compare_costs
     from rejo.decisions import uniform_prices
 
     prices = old.model.prices_
@@ -186,30 +173,28 @@ def _compared(
     group = None if columns.group is None else old.groups_of(rows[columns.group])
     rows = rows[list(old.encoder.kinds_)].reset_index(drop=True)
     first, second = (one.judge(rows, group).rows["decision"].astype(np.intp) for one in (old, new))
-    weight = np.minimum(part["weight"].to_numpy(), MOST)
-    audited = part["drawn"].to_numpy()
+    y, weight, drawn = (answered[name].to_numpy() for name in ("y", "weight", "drawn"))
     return {
         name: compare_costs(y[of], first[of], second[of], prices, weight[of])
-        for name, of in {"newest": np.ones(len(y), dtype=bool), "audits": audited}.items()
+        for name, of in {"newest": slice(None), "audits": drawn}.items()
     }
 
 
-def _tell(
-    arguments: argparse.Namespace, facts: dict[str, Any], found: dict[str, Any], alike: bool
-) -> None:
-    used = "counted once, at random by their weights" if alike else f"as {facts['copies']:,} rows"
+def _tell(facts: dict[str, Any], found: dict[str, Comparison], *, alike: bool) -> None:
+    from rejo.book import MOST
+
+    used = "left in at random by their weights" if alike else f"as {facts['rows']:,} rows"
     print(
         f"Learned from {facts['old_rows']:,} old rows and {facts['learned_from']:,} answered "
-        f"cases, {used}. Weights: at most {facts['largest_weight']:.3g}; "
-        f"{facts['capped']:,} are capped at {facts['most']:g}."
+        f"cases, {used}. The largest weight is {facts['largest_weight']:.3g}; "
+        f"{facts['capped']:,} are capped at {MOST:g}."
     )
-    for name, one in found.items():
+    for what, one in zip(("of the newest answers", "audited cases"), found.values(), strict=True):
         if one.n:
             print(
-                f"On {one.n:,} {'of the newest answers' if name == 'newest' else 'audited cases'} "
-                f"that neither model has seen, a case costs {one.old:.4g} with the old model and "
-                f"{one.new:.4g} with the new one: {one.saved.estimate:.3g} less "
+                f"On {one.n:,} {what} that neither model has seen, a case costs {one.old:.4g} with "
+                f"the old model and {one.new:.4g} with the new one: {one.saved.estimate:.3g} less "
                 f"({one.saved.low:.3g} to {one.saved.high:.3g})."
             )
     if facts["recommended"]:
-        print(f"{arguments.output} is better beyond chance: use it.")
+        print(f"{facts['model']} is better beyond chance: use it.")

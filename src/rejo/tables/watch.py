@@ -165,7 +165,8 @@ class Watch:
         for name, known in self._known.items():
             if parts := self._parts[name]:
                 is_number = parts[0].dtype == np.float64
-                yield name, known, np.concatenate(parts) if is_number else sum(parts), is_number
+                new = np.concatenate(parts) if is_number else np.sum(parts, axis=0)
+                yield name, known, new, is_number
 
 
 def _compare_numbers(
