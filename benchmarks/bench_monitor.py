@@ -184,7 +184,6 @@ def quiet(years: int, seed: int) -> None:
                 cumulated(cases, wrong, ~cases.decided)[-1], seen.rate[-1],
             ])  # fmt: skip
     n = years
-    n = 2 * years
     print(f"Years without a change: {years}; with any alarm: {sum(map(bool, alarms))} "
           f"({', '.join(sorted(set().union(*alarms))) or 'none'}).\n")  # fmt: skip
     rows = [
