@@ -129,6 +129,17 @@ def test_a_file_that_is_no_book_of_this_version_is_refused(tmp_path, change, cre
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("about", ["{", "[]", "{}", '{"classes": 7}'])
+def test_what_is_said_of_a_model_is_checked(tmp_path, about):
+    with Book(tmp_path / "cases.db", create=True) as book:
+        add(book)
+        book.models()
+        with sqlite3.connect(book.path) as base:
+            base.execute("UPDATE models SET about = ?", [about])
+        with pytest.raises(RejoError):
+            book.models()
+
+
 def test_a_file_that_is_not_there_is_made_only_if_asked(tmp_path):
     with pytest.raises(RejoError):
         Book(tmp_path / "cases.db")

@@ -19,7 +19,7 @@ from rejo.book.audit import Audit, audit
 from rejo.book.batches import about_model, case_rows, columns_found
 from rejo.book.card import model_card
 from rejo.book.counts import COUNTED, count_cases
-from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, test_cases
+from rejo.book.learning import MOST, Comparison, answered_cases, compare_costs, copies, kept_apart
 from rejo.book.monitor import amount, headline, listed, monitor
 from rejo.book.monitor import page as monitor_page
 from rejo.book.store import Batch, Book, Taken

@@ -1,7 +1,7 @@
 """Answered cases to learn from and to test on: they are no random sample, and weights undo that.
 
 A case is answered because the model sent it to review, because an audit drew it, or because its
-outcome is known by now.  Within a stratum (cases of a time, that the model decides or reviews, of
+outcome is known by now.  Within a stratum (cases of a batch, that the model decides or reviews, of
 about the same chance of an error) those answered stand for all.
 """
 
@@ -18,8 +18,9 @@ from rejo.metrics import Interval
 from rejo.scoring import hashes_of
 from rejo.tables import uniform
 
-STRATA = 8  # by chance, of the decided and of the reviewed of each half: more have few answers
+STRATA = 8  # by chance, of the decided and of the reviewed of a batch: more have few answers
 LEAST = 5  # answers in a stratum, if it can be joined with the next
+ENOUGH_OF_BATCH = 20  # answers, for strata of its own: with fewer, it is joined with the next
 # The weight of a case at most.  A higher one makes a few cases decide all; a lower one leaves more
 # of the selection in.
 MOST = 20.0
@@ -50,14 +51,18 @@ def answered_cases(cases: Any, classes: Sequence[str]) -> tuple[Any, int]:
     frame = cases.drop_duplicates("id", keep="last").reset_index(drop=True)
     y = frame["truth"].map({name: i for i, name in enumerate(classes)}).fillna(-1).astype(np.intp)
     known, batch = (y >= 0).to_numpy(), frame["batch"].to_numpy()
-    newest = batch >= (np.median(batch[known]) if known.any() else np.inf)
+    middle = np.median(batch[known]) if known.any() else np.inf
+    newest = batch > middle if (batch[known] > middle).any() else batch >= middle
     by_model = (frame["decision"].notna() | frame["drawn"]).to_numpy()
     weight, n_unlike = np.zeros(len(frame)), 0
-    for part in (newest & by_model, newest & ~by_model, ~newest & by_model, ~newest & ~by_model):
-        for rows in _strata(frame["chance"].to_numpy(), known, np.flatnonzero(part)):
-            answered = rows[known[rows]]
-            n_unlike += 0 if len(answered) else len(rows)
-            weight[answered] = len(rows) / max(len(answered), 1)
+    for kind in (np.flatnonzero(by_model), np.flatnonzero(~by_model)):
+        before = np.cumsum(np.bincount(batch[kind] + 1, known[kind]))[:-1]  # answers, by batch
+        part = before[batch[kind]] // ENOUGH_OF_BATCH
+        for number in np.unique(part):
+            for rows in _strata(frame["chance"].to_numpy(), known, kind[part == number]):
+                answered = rows[known[rows]]
+                n_unlike += 0 if len(answered) else len(rows)
+                weight[answered] = len(rows) / max(len(answered), 1)
     found = frame.assign(y=y, weight=weight, newest=newest)
     return found[known].reset_index(drop=True), n_unlike
 
@@ -73,9 +78,10 @@ def _strata(chance: Floats, known: Mask, rows: Indices) -> list[Any]:
     return np.split(rows, ends)
 
 
-def test_cases(names: Any, newest: Mask, seed: int) -> Mask:
+def kept_apart(names: Any, newest: Mask, seed: int) -> Mask:
     """Return which of the answered cases (n,) test both models: half of the newest, by name."""
-    return (uniform(hashes_of(names), seed) < TESTED) & newest
+    other = ~hashes_of(names)  # the hash itself says which cases an audit has drawn
+    return (uniform(other, seed) < TESTED) & newest
 
 
 def copies(weight: Floats, seed: int, *, alike: bool) -> Indices:

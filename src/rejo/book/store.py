@@ -398,10 +398,13 @@ class Book:
     def models(self) -> dict[str, dict[str, Any]]:
         """Return ``name``, ``added`` and what else is known of each model, by its hash."""
         rows = self._frame("SELECT model, name, added, about FROM models ORDER BY added, rowid")
-        return {
-            row.model: {"name": row.name, "added": row.added} | self._parsed(row.about)
-            for row in rows.itertuples(index=False)
-        }
+        found = {}
+        for model, name, added, text in rows.itertuples(index=False, name=None):
+            about = self._parsed(text)
+            if not isinstance(about, dict) or not isinstance(about.get("classes"), list):
+                raise self._error("it does not say the classes of a model", "Use a copy.")
+            found[model] = {"name": name, "added": added} | about
+        return found
 
     def _parsed(self, text: str) -> Any:
         try:

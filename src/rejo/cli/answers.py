@@ -7,7 +7,7 @@ from typing import Any
 from rejo._errors import shown
 from rejo._io import one_line
 from rejo.cli import _options as options
-from rejo.cli._files import check_apart, print_json, warn
+from rejo.cli._files import CommandError, check_apart, print_json, warn
 from rejo.cli._model_file import check_is_table
 
 HELP = "add what reviewers said, and what became of cases, to a case book"
@@ -43,6 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
     from rejo.book import Book, take_answers
 
     check_apart(arguments.book, arguments.data)
+    if arguments.data == "-":  # a table is read twice
+        raise CommandError("answers come from a file, not from standard input")
     check_is_table(arguments)
     columns = {role: getattr(arguments, role) for role in ROLES}
     with Book(arguments.book) as book:

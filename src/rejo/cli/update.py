@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     import pandas as pd
 
     import rejo.persistence
-    from rejo.book import MOST, copies, test_cases
+    from rejo.book import MOST, copies, kept_apart
     from rejo.cli._model_file import open_model
     from rejo.cli._tested_cases import label_columns, read_labelled
     from rejo.scoring import Opened, fingerprint, row_prints
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     groups = columns.groups if columns.groups in rows else None
     # Rows that belong together test together.
     named = answered["id"] if groups is None else rows[groups].fillna(answered["id"])
-    test = test_cases(named, answered["newest"].to_numpy(), arguments.seed)
+    test = kept_apart(named, answered["newest"].to_numpy(), arguments.seed)
     learn = np.flatnonzero(~test)
     if not len(learn) or not test.any():
         raise CommandError(f"{len(test):,} answered cases are too few to learn from some and to "
