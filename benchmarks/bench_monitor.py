@@ -184,7 +184,6 @@ def quiet(years: int, seed: int) -> None:
                 cumulated(cases, wrong, ~cases.decided)[-1], seen.rate[-1],
             ])  # fmt: skip
     n = years
-    n = 2 * years
     print(f"Years without a change: {years}; with any alarm: {sum(map(bool, alarms))} "
           f"({', '.join(sorted(set().union(*alarms))) or 'none'}).\n")  # fmt: skip
     rows = [
@@ -210,14 +209,13 @@ def late(years: int, seed: int) -> None:
             if kind.column and not outcomes:
                 continue
             delays: dict[str, list[float]] = {}
-            begun, before = [], 0
+            begun = []
             for i in range(years):
                 lender = Lender(seed + i, share=share)
                 cases, _ = lender.year(kind)
                 found = watch(cases if outcomes else audits_only(cases), lender.about)
                 for one in found:
                     week = np.inf if one.raised is None else one.raised
-                    before += week < SHIFT
                     if one.name in ("error", "cost", "x0"):
                         delays.setdefault(one.name, []).append(week - SHIFT)
                         if np.isfinite(week) and one.name != "cost":

@@ -9,7 +9,15 @@ from scipy.stats import gamma, poisson
 
 from benchmarks.bench_monitor import KINDS, NOTHING, WEEKS, Lender
 from rejo.book import timeline, watch
-from rejo.book.alarms import TOLERANCE, WIDER, _series, count_bets, value_bets
+from rejo.book.alarms import (
+    RATIOS,
+    TOLERANCE,
+    WIDER,
+    _series,
+    count_bets,
+    promise_bets,
+    value_bets,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +70,22 @@ def test_bets_on_values_are_ratios_of_likelihoods():
     assert value_bets(np.diag([3.0, 1.0]), due, trained)[1, 1] <= 0  # fewer errors are no alarm
 
 
+def test_bets_on_a_promise_mix_ratios_above_one():
+    def mixed(errors, due):
+        parts = []
+        for prior in (gamma(shape, scale=1 / shape) for shape in RATIOS):
+            density = prior.pdf
+            bet = quad(lambda r, p=density: r**errors * np.exp((1 - r) * due) * p(r), 1, 60)[0]
+            parts.append(bet / prior.sf(1))
+        return np.log(np.mean(parts))
+
+    for errors, due in ((0.0, 3.0), (4.0, 2.5), (7.5, 3.0)):
+        found = promise_bets(np.array([[errors]]), np.array([[due]]))[0, 0]
+        assert found == pytest.approx(mixed(errors, due), rel=1e-6)
+    fair = sum(poisson.pmf(k, 2.5) * np.exp(mixed(float(k), 2.5)) for k in range(40))
+    assert fair == pytest.approx(1.0, abs=1e-5)
+
+
 @pytest.mark.parametrize("bins", [2, 8])
 def test_false_alarms_are_rare_and_changes_are_found(bins):
     rng, false, since = np.random.default_rng(bins), 0, []
@@ -72,7 +96,7 @@ def test_false_alarms_are_rare_and_changes_are_found(bins):
         before, after = rng.multinomial(100, p, 30), rng.multinomial(100, other, 12)
         for counts, found in ((before, False), (np.concatenate([before[:18], after]), True)):
             log = count_bets(counts.astype(float), trained, 2000.0)
-            series = _series("column", "x", np.zeros(30), np.ones(30), 0, 0, log, 0.05)
+            series = _series("column", "x", np.zeros(30), np.ones(30), 0, log, 0.05)
             if found:
                 assert series.raised is not None
                 since.append(series.begun)
@@ -88,7 +112,7 @@ def test_false_alarms_about_errors_are_rare():
         errors = max(rng.poisson(30), 1)  # of 30 that there are, at this rate, in training
         seen, due = rng.poisson(6, 40), np.full(40, 6 * errors / 30)
         log = value_bets(np.diag(seen).astype(float), np.diag(due), float(errors))
-        false += _series("error", "e", due, due, 0, 0, log, 0.05).raised is not None
+        false += _series("error", "e", due, due, 0, log, 0.05).raised is not None
     assert false <= 7
 
 

@@ -24,7 +24,8 @@ def year(seed, *, weeks=12, weekly=150, share=0.1, errors=0.03, late=4, classes=
     answered[answered >= weeks] = np.inf
     known = np.isfinite(answered)
     return Timeline(
-        n_weeks=weeks, week=week, decided=np.ones(n, bool), own=np.ones(n, bool), forced=rng.integers(0, classes, n),
+        n_weeks=weeks, week=week, decided=np.ones(n, bool), own=np.ones(n, bool),
+        forced=rng.integers(0, classes, n),
         chance=chance, cost=10 * chance, drawn=drawn, probability=probability, answered=answered,
         wrong=np.where(known, wrong, 0.0), paid=np.where(known, 10 * wrong, 0.0),
         novel=np.zeros(n, bool), truth=np.where(known, 0, -1), group=np.full(n, None), counts={},

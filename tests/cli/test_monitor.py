@@ -40,6 +40,8 @@ def write_book(path, kind, *, order=None, weeks=52):
         kind=np.where(year.drawn[known], "review", "outcome"), who="Ann",
         time=[day(week) for week in year.answered[known]], **{"class": NAMES[year.truth[known]]},
     )  # fmt: skip
+    later = answers[answers["kind"] == "review"].assign(kind="outcome", time=day(50))
+    answers = pd.concat([answers, later] if weeks > 50 else [answers])
     with Book(path, create=True) as book:
         for week in range(weeks):
             columns = [

@@ -8,8 +8,7 @@ two ways to bet:
   weeks before the bet.  Counts of cases by bin (reviewed or not, the cells of a column) then have a
   Dirichlet-multinomial likelihood, and errors and costs that of a gamma and a Poisson; the bet is
   on one that is wider.
-- A *promise* has a limit ``m``, whatever the cases.  The capital is multiplied by ``(1 + f x / pi)
-  * exp(-f m / pi)`` for each case that becomes known, which is fair if the mean of ``x`` is ``m``.
+- A *promise* has a limit, whatever the cases, and is tested as it was made.
 
 A change in the middle of the year is met with capital kept for bets that begin in each week, as in
 :func:`rejo.book.audit.begin_weights`.  All bets share one chance of a false alarm.
@@ -21,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaincc, gammaln, logsumexp
 
 from rejo._typing import Floats
 from rejo.book.audit import begin_weights
@@ -31,7 +30,7 @@ from rejo.metrics import Interval
 # The one place where alarms share the chance of a false one; those not watched leave theirs to the
 # others, and promises, or columns, divide theirs.
 SHARES = {"error": 0.3, "cost": 0.15, "review": 0.15, "novel": 0.1, "column": 0.2, "promise": 0.1}
-FACTORS = np.array([1.25, 1.5, 2.0, 3.0, 5.0, 8.0])  # by which errors or costs may have grown
+RATIOS = (2.5, 25.0)  # shapes of how many times more errors there may be than were promised
 # Training and the weeks before a bet count for so much at most that a rate is uncertain by a
 # twentieth, or a column by 3 % of its cells: a smaller change is of no use to anybody.
 TOLERANCE, MOST_CELLS = 0.05, 2000.0
@@ -49,7 +48,6 @@ class Series(NamedTuple):
     rate: Floats  # (n_weeks,), of what is known of each week
     n: Floats  # number of cases that this comes from
     expected: float | None  # in training, or promised
-    bound: float  # above this it is tested; of counts, as expected
     log_capital: Floats  # (n_weeks,) at the end of each week
     needed: float  # log of the capital of an alarm
     begun: int  # week from which the best bet runs
@@ -99,7 +97,7 @@ def _bets(cases: Timeline, about: Mapping[str, Any]) -> Iterator[tuple[str, str,
     """Yield kind, name, the way to bet and what it needs."""
     rates = about.get("rates") or {}
     values = Values(cases)
-    if "accepted_error_rate" in rates:
+    if rates.get("accepted_error_rate", {}).get("high", 0) > 0:
         yield "error", "error", values.series, {"expected": rates["accepted_error_rate"]}
     if cost := _decided_cost(about):
         top = float(np.max(np.asarray(about["prices"])[:, :-1]))
@@ -127,7 +125,8 @@ def _bets(cases: Timeline, about: Mapping[str, Any]) -> Iterator[tuple[str, str,
         )
         given = {"rate": promise["rate"], "bound": promise["bound"]}
         scope = values.scope(promise["by"], promise["value"], about.get("classes") or [])
-        if scope is not None and promise["rate"] != "mean_cost":
+        known = promise["rate"] == "accepted_error_rate" or promise["by"] != "class"
+        if scope is not None and known and promise["rate"] != "mean_cost":
             yield "promise", name, values.promised, given | {"scope": scope}
 
 
@@ -172,7 +171,7 @@ def count_series(kind: str, name: str, chance: float, *, counts: Floats, trained
         by_chance = np.sqrt(spread / (2 * np.pi)).sum(axis=1)
         rate = np.sqrt(np.maximum(differ**2 - by_chance**2, 0.0))
     rate = np.where(n > 0, rate, np.nan)
-    return _series(kind, name, rate, n, expected, expected, log_capital, chance)
+    return _series(kind, name, rate, n, expected, log_capital, chance)
 
 
 def count_bets(counts: Floats, trained: Floats, most: float) -> Floats:
@@ -224,6 +223,8 @@ class Values:
             for k in (1, 2)
         )
         self.uneven = np.where(one > 0, two / np.maximum(one, 1e-300), 1.0)  # the less they tell
+        self.most = np.ones(T)  # the highest weight of each week
+        np.maximum.at(self.most, cases.week[self.rows], self.weight)
 
     def scope(self, by: str | None, value: Any, classes: list[str]) -> Any:
         """Which cases (n,) a promise is about; None if that is not known."""
@@ -241,57 +242,46 @@ class Values:
         scale: float = 1.0,
     ) -> Series:  # fmt: skip
         """Bet that the mean is above that of training, whose limits are of 95 %."""
-        mean, low, high = (float(expected[name]) for name in Interval._fields)
+        mean, low, high = (float(expected[name]) / scale for name in Interval._fields)
+        mean = max(mean, 0.1 * high)  # if there was no error
         trained = (mean / max((high - low) / (2 * Z), 1e-9 * mean)) ** 2  # errors it is worth
-        n, x, seen, due = self._sums(of, scale, mean)
+        every = np.ones(len(self.cases.week), dtype=bool)
+        rate, n, seen, due = self._sums(getattr(self.cases, of) / scale, mean, every, self.uneven)
         log = value_bets(seen, due, trained)
-        return _series(kind, name, _rate(x, n) * scale, n, mean, mean, log, chance)
+        return _series(kind, name, rate * scale, n, mean * scale, log, chance)
 
     def promised(
         self, kind: str, name: str, chance: float, *, rate: str, bound: float, scope: Any
     ) -> Series:
         """Bet that a promise is broken."""
-        if rate == "accepted_error_rate":
-            return self._bet(kind, name, chance, bound, scope)
         cases, T = self.cases, self.cases.n_weeks
         n = np.bincount(cases.week[scope], minlength=T)
+        bad = np.bincount(cases.week[scope & cases.rejected], minlength=T)
         if rate == "rejection_rate":
-            bad = np.bincount(cases.week[scope & cases.rejected], minlength=T)
-            gain = bad[:, None] * np.log(FACTORS)
-            log = _log_capital(np.diag(bound * n), gain[:, None] * np.eye(T)[:, :, None])
-            return _series(kind, name, bad / np.maximum(n, 1), n, bound, bound, log, chance)
-        decided = np.bincount(cases.week[scope & ~cases.rejected], minlength=T)
-        # Errors are those of decided cases, which are a share of all.
-        return self._bet(kind, name, chance, bound, scope, decided / np.maximum(n, 1))
+            log = promise_bets(np.diag(bad * 1.0), np.diag(bound * n))
+            return _series(kind, name, _rate(bad, n), n, bound, log, chance)
+        # Errors of all cases are those of the decided ones.
+        share = 1.0 if rate == "accepted_error_rate" else np.maximum(1 - _rate(bad, n), 1e-9)
+        seen_rate, n, seen, due = self._sums(cases.wrong, bound / share, scope, self.most)
+        log = promise_bets(seen, due)
+        return _series(kind, name, seen_rate * share, n, bound, log, chance)
 
-    def _sums(self, of: str, scale: float, mean: float) -> tuple[Any, Any, Any, Any]:
-        """Cases (T,) and their values, and by week of decision and truth the seen and the due."""
-        cases, T = self.cases, self.cases.n_weeks
-        week, known = cases.week[self.rows], cases.known[self.rows].astype(np.intp)
-        x = np.clip(getattr(cases, of)[self.rows] / scale, 0.0, 1.0)
-        part = self.weight / np.where(cases.drawn[self.rows], self.uneven[week], 1.0)
-        at, shape = week * T + known, (T, T)
-        seen = np.bincount(at, part * x, minlength=T * T).reshape(shape)
-        due = np.bincount(at, part * mean / scale, minlength=T * T).reshape(shape)
-        n = np.bincount(week, self.weight, minlength=T)
-        return n, np.bincount(week, self.weight * x, minlength=T), seen, due
+    def _sums(self, value: Floats, mean: Any, scope: Any, divisor: Floats) -> tuple[Any, ...]:
+        """Rate (T,) and cases by week; by week of decision and truth the seen and the due.
 
-    def _bet(
-        self, kind: str, name: str, chance: float, bound: float, scope: Any,
-        share: Floats | None = None,
-    ) -> Series:  # fmt: skip
-        """Bet that errors are more than ``bound``, of the decided, or of which they are a share."""
+        ``mean`` is what is due of a case, in each week; weights of an audit count for less.
+        """
         cases, T = self.cases, self.cases.n_weeks
-        rows, weight = self.rows[scope[self.rows]], self.weight[scope[self.rows]]
-        week, known = cases.week[rows], cases.known[rows].astype(np.intp)
-        x, most = weight * cases.wrong[rows], bound / (np.ones(T) if share is None else share)
+        inside = scope[self.rows]
+        rows, weight = self.rows[inside], self.weight[inside]
+        week, x = cases.week[rows], np.clip(value[rows], 0.0, 1.0)
+        part = weight / np.where(cases.drawn[rows], divisor[week], 1.0)
+        at = week * T + cases.known[rows].astype(np.intp)
+        due = part * np.broadcast_to(mean, T)[week]
         n = np.bincount(week, weight, minlength=T)
-        due = np.bincount(week * T + known, weight * most[week], minlength=T * T).reshape(T, T)
-        gain = np.zeros((T, T, len(FACTORS)))
-        bad = x > 0
-        np.add.at(gain, (week[bad], known[bad]), np.log1p((FACTORS - 1) * x[bad][:, None]))
-        rate = _rate(np.bincount(week, x, minlength=T), n) * bound / most
-        return _series(kind, name, rate, n, bound, bound, _log_capital(due, gain), chance)
+        rate = _rate(np.bincount(week, weight * x, minlength=T), n)
+        sums = (np.bincount(at, y, minlength=T * T).reshape(T, T) for y in (part * x, due))
+        return rate, n, *sums
 
 
 def _rate(total: Any, n: Any) -> Floats:
@@ -320,24 +310,30 @@ def value_bets(seen: Floats, due: Floats, trained: float) -> Floats:
 
 
 def _since(by_truth: Floats) -> Floats:
-    """Sums (T, T, ...) over decisions since week ``j`` whose truth was known by week ``t``."""
+    """Sums (T, T) over decisions since week ``j`` whose truth was known by week ``t``."""
     return np.asarray(np.cumsum(by_truth[::-1].cumsum(axis=0)[::-1], axis=1))
 
 
-def _log_capital(due: Any, gain: Floats) -> Floats:
-    """Log capital (T, T) of bets from week ``j``, at the end of ``t``, on factors mixed equally.
+def promise_bets(seen: Floats, due: Floats) -> Floats:
+    """As :func:`value_bets`, on more than is promised, whatever training saw.
 
-    ``due`` (T, T) and ``gain`` (T, T, n_factors) are by the week of the decision, and that of its
-    truth.
+    Errors that count 1 at most, with a mean of ``m`` at most, multiply the capital fairly by
+    ``r ** x * exp((1 - r) m)``; ratios ``r`` above 1 are mixed by a gamma distribution.
     """
-    log = _since(gain) - (FACTORS - 1) * _since(due)[:, :, None]
-    return np.asarray(logsumexp(log, axis=2) - np.log(len(FACTORS)))
+    K, A = _since(seen), _since(due)
+
+    def likelihood(shape: Any, rate: Any) -> Any:
+        with np.errstate(divide="ignore"):  # the bet is lost
+            above = np.log(gammaincc(shape, rate))
+        return gammaln(shape) + above - shape * np.log(rate)
+
+    bets = [A + likelihood(a + K, a + A) - likelihood(a, a) for a in RATIOS]
+    return np.asarray(logsumexp(bets, axis=0) - np.log(len(bets)))
 
 
 def _series(
-    kind: str, name: str, rate: Any, n: Any, expected: float, bound: float,
-    log_capital: Floats, chance: float,
-) -> Series:  # fmt: skip
+    kind: str, name: str, rate: Any, n: Any, expected: float, log_capital: Floats, chance: float
+) -> Series:
     """Mix the bets that begin in each week; those that have not begun keep their capital."""
     T = len(rate)
     begin = begin_weights(T)
@@ -350,4 +346,4 @@ def _series(
     at = int(over[0]) if len(over) else T - 1
     begun = int(log[: at + 1, at].argmax())
     return Series(kind, name, np.asarray(rate, np.float64), np.asarray(n, np.float64), expected,
-                  bound, mixed, needed, begun)  # fmt: skip
+                  mixed, needed, begun)  # fmt: skip

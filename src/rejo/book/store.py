@@ -64,7 +64,8 @@ WITH heard AS (
     FROM answers a JOIN cases c ON c.id = a.id AND (a.batch IS NULL OR a.batch = c.batch))
 SELECT c.batch, b.time, b.model, c.id, c.decision, c.forced, c.reason, c.rank, c.chance, c.worth,
     c.cost, c.drawn, c.weight, r.class AS review, r.who, o.class AS outcome,
-    coalesce(o.time, r.time) AS answered, coalesce(o.class, r.class) AS truth, c.group_ AS "group"
+    min(coalesce(o.time, r.time), coalesce(r.time, o.time)) AS answered,
+    coalesce(o.class, r.class) AS truth, c.group_ AS "group"
 FROM cases c JOIN batches b ON b.batch = c.batch
 LEFT JOIN heard r ON r.batch = c.batch AND r.id = c.id AND r.kind = 'review' AND r.nth = 1
 LEFT JOIN heard o ON o.batch = c.batch AND o.id = c.id AND o.kind = 'outcome' AND o.nth = 1
@@ -377,7 +378,7 @@ class Book:
         The columns are ``batch``, ``time``, ``model``, ``id``, ``decision`` (None: review),
         ``forced``, ``reason``, ``rank`` (0: decided), ``chance``, ``worth``, ``cost``, ``drawn``,
         ``weight``, ``review`` (the newest reviewer's class), ``who``, ``outcome``, ``answered``
-        (when the truth was learned), ``truth`` (the outcome, else the review) and ``group``.
+        (when the first of the two came), ``truth`` (the outcome, else the review) and ``group``.
         """
         return self._frame(f"{CASES} ORDER BY c.batch, c.rowid").astype({"batch": int})
 
