@@ -27,7 +27,7 @@ BOOST = find_spec("xgboost") is not None  # otherwise scikit-learn boosts
 _NETWORK_WEIGHTS = not version("scikit-learn").startswith("1.6.")
 LARGE = 10_000  # rows from which boosting takes larger steps and trees
 # Features above which 64 bins for each do, as for fewer than LARGE rows: with 400 a third of the
-# time, and on 19 tables of up to 4,000 rows 0.75 of it, at a log loss that is no higher.
+# time, and on 19 tables of up to 4,000 rows 0.8 of it, at a log loss that is no higher.
 WIDE = 100
 
 

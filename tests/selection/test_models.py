@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from rejo import BlendClassifier, RejectClassifierCV
 from rejo._errors import RejoError
 from rejo.baselines.blend import equal_share
+from rejo.catalogue import METHODS, ProblemSize
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.decisions import uniform_prices
 from rejo.metrics import Interval, log_loss
 from rejo.selection import NotSuited, choose_model, cross_fit, draw_rows, mean_cost, models
-from rejo.selection.models import Tried, best_of, blend
+from rejo.selection.models import Runner, Tried, best_of, blend
 
 FAST = ["logistic-posterior", "kernel-posterior"]
 
@@ -381,3 +382,28 @@ def test_a_model_by_name_is_refused_what_it_cannot_do(data, fast):
         RejectClassifierCV("logistick", review_budget=0.2).fit(*data)
     with pytest.raises(ValueError, match="reject_label"):
         RejectClassifierCV(LogisticRegression(), review_budget=0.2, reject_label="ask").fit(*data)
+
+
+def test_a_fold_that_was_judged_on_all_cases_is_not_judged_again(data, monkeypatch):
+    judged = []
+
+    def count(model, by_posteriors, points, fold, *rest):
+        judged.append((len(points), hash(fold.y_train.tobytes())))
+        return run_cell(model, by_posteriors, points, fold, *rest)
+
+    run_cell = models._run_cell
+    monkeypatch.setattr(models, "_run_cell", count)
+    choice = choose_model(StandardScaler(), *data, models=FAST[:1], class_order=["low", "high"])
+    n_points = len(METHODS[FAST[0]].build(ProblemSize(2, 2, 240)).grid["estimator__C"])
+    assert [n for n, _ in judged] == [n_points] * 3 + [1] * 2
+    assert len({fold for _, fold in judged}) == choice.n_folds == 5
+
+
+def test_how_many_trees_are_best_is_asked_again_on_more_cases():
+    runner = Runner.of(METHODS["boosting-posterior"], ProblemSize(2, 5, 500))
+    rounds = models.rounds_of(runner.model)
+    numbers = {point[rounds] for point in runner.points}
+    runner.best = runner.points[0]
+    runner.keep_best()
+    assert {point[rounds] for point in runner.points} == numbers
+    assert len(runner.points) == len(numbers) > 1
