@@ -80,7 +80,8 @@ def run(arguments: argparse.Namespace) -> None:
         _respell(arguments, target, cases)
         encoder = cases.encoder if streamed else encoder_for(cases)
         lines, remarks = _tell_table(say, cases, encoder, verbose=arguments.verbose)
-        _import_skops()
+        import skops.io  # noqa: F401  # takes seconds, which no estimate of the time left knows
+
         trained = (train_streamed if streamed else train)(cases, encoder, target, arguments, tell)
     model = trained.model
     said = trained.compared if arguments.verbose else [trained.chosen]
@@ -118,22 +119,6 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(_result(arguments, cases, model, encoder, found) | trained.result | {
             "remarks": [*cases.notes, *map(say_remark, remarks), *trained.warned, *trained.hints],
         })  # fmt: skip
-
-
-def _import_skops() -> None:
-    """Import what writes model files, now: no estimate of the time left knows how long it takes.
-
-    For its own reader, which no command uses, it imports all of scikit-learn to list the classes;
-    an empty list saves a second.
-    """
-    import sklearn.utils
-
-    every = sklearn.utils.all_estimators
-    sklearn.utils.all_estimators = list
-    try:
-        import skops.io  # noqa: F401
-    finally:
-        sklearn.utils.all_estimators = every
 
 
 def _tell_table(
