@@ -111,8 +111,11 @@ def describe_prices(cost_of: Any, classes: Sequence[Any], *, ordered: bool = Tru
     """
     found = complete(resolve(cost_of, classes, ordered))
     if found.formulas:
-        given = (f"{name}={value}" for name, value in read_prices(cost_of).items())
-        return f"By case: {one_line(', '.join(given))}."
+        given = (
+            f"{name}={value if isinstance(value, str) else f'{value:.12g}'}"
+            for name, value in read_prices(cost_of).items()
+        )
+        return f"Prices depend on the case: {one_line(', '.join(given))}."
     names = [one_line(name) for name in found.names]
     error, alike = _describe_errors(found.errors, names)
     if _is_one(found.reviews):
