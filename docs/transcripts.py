@@ -19,7 +19,7 @@ import pandas as pd
 
 import rejo
 
-PAGES = [Path(__file__).with_name(name) for name in ("command-line.md", "book.md")]
+PAGES = [Path(__file__).with_name(name) for name in ("command-line.md", "amounts.md", "book.md")]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)  # a backslash continues it
 WIDTH = 108  # of a page
