@@ -267,6 +267,7 @@ def mean_cost(
     for :func:`error_numbers`.
     """
     size, means = _size(cases, size), mean_prices(prices)
+    likely = likely_classes(cases, size) if likely is None else likely
     errors = error_numbers(cases, len(means), size, confidence, likely)
     w, paid = _weights(cases), _paid(cases, prices)
     mean = float(w @ paid)
@@ -304,8 +305,10 @@ def _error_prices(
         total = errors.sum(axis=0)
         for i in range(2):
             known = (errors * own ** (i + 1)).sum(axis=0) / np.maximum(total, 1e-300)
-            rest = np.average(L[:, :, d] ** (i + 1), axis=0, weights=w)  # nothing is decided so
-            found[i, :, d] = np.where(total > 0, known, rest)
+            if not total.all():  # nothing is decided so
+                rest = np.average(L[:, :, d] ** (i + 1), axis=0, weights=w)
+                known = np.where(total > 0, known, rest)
+            found[i, :, d] = known
     return found[0], np.sqrt(found[1])
 
 

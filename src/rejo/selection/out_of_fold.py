@@ -41,7 +41,7 @@ from rejo.estimators import (
     reject_label_of,
     score_folds,
 )
-from rejo.prices import of_rows, price_of
+from rejo.prices import mean_prices, of_rows, price_of
 from rejo.selection import folds
 from rejo.selection.folds import Fold, Splits, candidate, last_step
 
@@ -164,7 +164,7 @@ class OutOfFold:
         """Price of a review, where an error costs 1, that the cut amounts to, or of training."""
         if self.prices is None:
             return self.trained_for
-        return relative_price(with_cut(self.prices, self.cut))
+        return relative_price(with_cut(mean_prices(self.prices), self.cut))
 
     @property
     def worth(self) -> Floats | None:
@@ -288,10 +288,10 @@ def with_cut(prices: Floats, cut: float) -> Floats:
 
 def relative_price(prices: Floats) -> float:
     """Mean price of a review / mean price of an error: the reject cost, if they are the same."""
-    errors = prices[..., :-1][..., ~np.eye(prices.shape[-2], dtype=bool)].ravel()
-    reviews = prices[..., -1].ravel()
+    prices = mean_prices(prices)
+    errors = prices[:, :-1][~np.eye(len(prices), dtype=bool)]
     review, error = (
-        part[0] if (part == part[0]).all() else part.mean() for part in (reviews, errors)
+        part[0] if (part == part[0]).all() else part.mean() for part in (prices[:, -1], errors)
     )
     return float(review / error)
 
