@@ -291,6 +291,7 @@ def _command(overview: Overview) -> str:
     stem = Path(table.path).name.partition(".")[0] or "model"
     target = ["--review-budget", "0.1"]
     if arguments.costs is not None:
-        given = (f"{name}={value}" for name, value in arguments.costs.items())
+        costs = arguments.costs.items()
+        given = (f"{n}={x if isinstance(x, str) else f'{x:.12g}'}" for n, x in costs)
         target = ["--costs", ",".join(given)]
     return shlex.join([*words, *target, "-o", f"{stem}.rejo"])
