@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from rejo import NoveltyReject, RejectClassifierCV, RejoLinear, RejoSVC, ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1
 from rejo.displays import DisparityDisplay
+from rejo.estimators import REASONS
 from rejo.explain import DoubtfulFeature
 from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.selection import cross_val_outcomes, promise, ranking_outcomes
@@ -89,7 +90,7 @@ def test_a_decided_case_that_must_be_reviewed_is_refused(make):
     novel[np.flatnonzero(point.decision >= 0)[0]] = 1
     with pytest.raises(ValueError, match=r"outcomes\[0\]"):
         make.report([replace(point, kind=novel)], y)
-    for wrong in (np.zeros(99, dtype=np.int8), np.full(100, 3)):
+    for wrong in (np.zeros(99, dtype=np.int8), np.full(100, len(REASONS))):
         with pytest.raises(ValueError, match=r"outcomes\[0\].kind"):
             make.report([replace(point, kind=wrong)], y)
 
