@@ -528,7 +528,7 @@ def test_posteriors_are_computed_once(run, table, monkeypatch):
     words = ("--target", "grade", "--id", "case", "--model", "logistic-posterior", "--n-jobs", "1")
     words += ("--review-budget", "0.4", "-o", "m.rejo", "--report", "r.html")
     assert run("train", "t.csv", *words)[0] == 0
-    assert len(fits) == 3 * 5 + 5 + 1  # three folds for five penalties, five folds, all cases
+    assert len(fits) == 3 * 5 + 2 + 1  # three folds for five penalties, two more, all cases
 
 
 def test_nothing_is_replaced_without_overwrite(refused, run, table, folder):

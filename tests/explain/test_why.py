@@ -267,7 +267,8 @@ def test_columns_without_names_of_their_outputs_are_traced(sparse, search):
         ("passthrough", ["age"]),
         sparse_threshold=sparse,
     )
-    model = make_pipeline(columns, ThresholdRejectClassifier(LogisticRegression()))
+    logistic = LogisticRegression(max_iter=1000)
+    model = make_pipeline(columns, ThresholdRejectClassifier(logistic))
     if search:
         model = rejo.RejectClassifierCV(model, review_budget=0.2, cv=3)
     model.fit(TABLE, Y)

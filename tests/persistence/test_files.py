@@ -17,7 +17,6 @@ import sklearn
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
-    ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
@@ -434,9 +433,8 @@ def of_words(step):
         of_words(OrdinalEncoder()),
         ThresholdRejectClassifier(LinearSVC()),
         ThresholdRejectClassifier(GaussianNB()),
-        ThresholdRejectClassifier(ExtraTreesClassifier(3)),
     ],
-    ids=["function", "polynomial", "one hot", "ordinal", "linear svc", "bayes", "extra trees"],
+    ids=["function", "polynomial", "one hot", "ordinal", "linear svc", "bayes"],
 )
 def test_a_remedy_names_what_can_be_trusted(model, data, path):
     pd = pytest.importorskip("pandas")

@@ -168,6 +168,13 @@ def precomputed(learner):
     return learner.set_params(kernel="precomputed").fit(gram, k), gram
 
 
+def by_case():
+    X, k = cases(2, "dense")
+    X = pd.DataFrame(abs(X), columns=["amount", "b", "c"])
+    model = ThresholdRejectClassifier(logistic, cost_of="error=2*amount+1,review=0.3")
+    return model.fit(X, k), X
+
+
 def table():
     X, k = cases(2, "dense")
     start = pd.Timestamp("2020-01-01")
@@ -220,6 +227,7 @@ def fitted():
                 "table": table,
                 "streamed": streamed,
                 "groups": with_groups,
+                "by case": by_case,
             }
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the models need not be good
@@ -229,7 +237,7 @@ def fitted():
     return find
 
 
-SPECIAL = ("precomputed", "precomputed logistic", "table", "streamed", "groups")
+SPECIAL = ("precomputed", "precomputed logistic", "table", "streamed", "groups", "by case")
 # A few of all, with a boundary machine, trees, a network, a wrapper, a blend and a search.
 FEW_MODELS = ("linear", "svc", "boost", "network", "chow", "blend", "budget of posteriors")
 
@@ -438,7 +446,16 @@ def test_nothing_hostile_hides_in_a_pair(fitted, name):
     attack(model, changes, partial(finite, X=X))
 
 
-HOLDERS = ("streamed", "adam", "budget", "allowed error", "lowest cost", "groups", "novel")
+HOLDERS = (
+    "streamed",
+    "adam",
+    "budget",
+    "allowed error",
+    "lowest cost",
+    "groups",
+    "novel",
+    "by case",
+)
 TUPLES = [cls for cls in STORABLE.values() if issubclass(cls, tuple)]
 
 

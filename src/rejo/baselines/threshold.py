@@ -110,6 +110,10 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         differ from class to class.
     prices_ : ndarray of shape (n_classes, n_classes + 1)
         Prices it decides at: of each decision and, last, of a review, for each true class.
+    case_prices_ : CasePrices or None
+        How prices depend on the case, if they do; ``prices_`` are then the means in training.
+    price_columns_ : list of str
+        The columns that formulas of the prices name.
     estimator_ : classifier
         The estimator, fitted on all points.
     calibrator_ : classifier or None

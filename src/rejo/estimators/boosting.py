@@ -179,6 +179,8 @@ class RejoBoost(LearnsLosses, PricedClassifier):
         ``b``: what is added to ``g``, or to the score of each boundary; empty for posteriors.
     prices_ : ndarray of shape (n_classes, n_classes + 1)
         With posteriors, the prices it decides at.
+    case_prices_, price_columns_
+        As of :class:`~rejo.ThresholdRejectClassifier`.
     n_estimators_ : int
         Number of rounds up to the lowest loss of the held-out rows.
     feature_importances_ : ndarray of shape (n_features,)

@@ -241,6 +241,10 @@ class RejectClassifierCV(OperatingPoint):
         Price of a review, where an error costs 1, at which the model decides.
     prices_ : ndarray of shape (n_classes, n_classes + 1) or None
         The prices that were given, as in :mod:`rejo.decisions`.
+    case_prices_ : CasePrices or None
+        How prices depend on the case, if they do; ``prices_`` are then the means in training.
+    price_columns_ : list of str
+        The columns that formulas of the prices name.
     cut_ : float or None
         What a review must at least be worth, at ``prices_`` or, without any, where an error costs 1
         and a review 0.  ``None`` for a learner that is trained for one reject cost.
