@@ -22,7 +22,8 @@ case is in doubt), ``baselines`` (decisions by the posteriors of any classifier,
 ``catalogue`` (all methods by name), ``selection`` (operating points, promises, models,
 comparisons), ``datasets``, ``displays``, ``tables`` (from files to features), ``report`` (one HTML
 page), ``persistence`` (model files that are safe to open, ONNX), ``scoring``, ``distributed``,
-``torch``, ``versions`` and ``cli``, the ``rejo`` command.
+``book`` (decisions, answers, what came of them), ``torch``, ``versions`` and ``cli``, the ``rejo``
+command.
 """
 
 from __future__ import annotations
