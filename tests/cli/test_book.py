@@ -299,6 +299,31 @@ def test_a_new_model_is_recommended_if_it_is_better(run, decide, posterior, worl
         assert saved["low"] - 0.5 < costs[0] - costs[1] < saved["high"] + 0.5
 
 
+def test_prices_of_each_case_go_through_the_book(run, folder):
+    prices = "error:bad=0.3*age,error:good=0.1*age,review=2"
+    make_table(300).to_csv("old.csv", index=False)
+    words = ("train", "old.csv", "--target", "grade", "--id", "case", "--costs", prices)
+    assert run(*words, "--model", "logistic-posterior", "-o", "old.rejo")[0] == 0
+    frame = new_cases(400, "w", 5)
+    words = ("predict", "old.rejo", "w.csv", "-o", "d.csv", "--book", "cases.db", "--audit", "0.1")
+    assert run(*words)[0] == 0
+    frame[["case", "grade"]].to_csv("o.csv", index=False)
+    answer(run, "o.csv", "--outcome", "grade")
+    words = ("update", "old.rejo", "cases.db", "old.csv", "--cases", "w.csv", "-o", "new.rejo")
+    told = json.loads(run(*words, "--json")[1])
+    assert load("new.rejo").price_columns_ == ["age"]
+    # Some of these are tested: at their own prices, a case costs about what all do.
+    decision = pd.read_csv("d.csv")["decision"]
+    wrong = (decision != "review") & (decision != frame["grade"])
+    price = np.where(frame["grade"] == "bad", 0.3, 0.1) * frame["age"]
+    cost = np.where(decision == "review", 2, price * wrong)
+    assert abs(told["newest"]["old"] - cost.mean()) < 3 * cost.std() / np.sqrt(200)
+    assert run("monitor", "cases.db", "--json")[0] == 0
+    assert run("inspect", "old.rejo", "--card", "card.md", "--book", "cases.db")[0] == 0
+    assert "0.3" in (folder / "card.md").read_text()
+    assert books()[0]["cost"].isna().all()  # nobody knows yet what a review of each costs
+
+
 def test_a_card_says_what_is_known(run, decided, posterior, refused, folder):
     assert run("inspect", posterior[0], "--card", "card.md", "--book", "cases.db")[0] == 0
     card = (folder / "card.md").read_text()

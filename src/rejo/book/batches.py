@@ -55,15 +55,17 @@ def _review_price(opened: Opened) -> float:
     prices = getattr(opened.model, "prices_", None)
     if prices is None:
         return 0.0
-    return float(prices[0, -1]) if np.ptp(prices[:, -1]) == 0 else float("nan")
+    alike = getattr(opened.model, "case_prices_", None) is None and np.ptp(prices[:, -1]) == 0
+    return float(prices[0, -1]) if alike else float("nan")
 
 
 def about_model(opened: Opened, id: str | None = None) -> dict[str, Any]:
     """Return what is needed later, when the model file may be gone."""
-    found, model = opened.found, opened.model
+    found, model, prices = opened.found, opened.model, opened.table.get("prices")
     return {
         "classes": opened.classes,
-        "prices": opened.table.get("prices"),
+        "prices": None if isinstance(prices, dict) else prices,
+        "case_prices": prices if isinstance(prices, dict) else None,
         "id": opened.table.get("id") or id,
         "target": opened.table.get("target"),
         "operating_point": found.operating_point,

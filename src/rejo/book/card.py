@@ -11,6 +11,7 @@ import numpy as np
 from rejo._io import one_line, percent
 from rejo.book.counts import count_cases
 from rejo.book.store import Book
+from rejo.prices import describe_prices
 from rejo.scoring import Opened
 from rejo.selection import describe_promises
 from rejo.tables import describe_kinds
@@ -82,6 +83,8 @@ def _prices(opened: Opened) -> list[str]:
     prices = opened.table.get("prices")
     if prices is None:
         return ["None were given: the operating point follows from the limits that were asked for."]
+    if isinstance(prices, dict):
+        return [_plain(describe_prices(prices, opened.classes))]
     rows = [[name, *(f"{price:,g}" for price in row)]
             for name, row in zip(opened.classes, prices, strict=True)]  # fmt: skip
     header = ["true class", *(f"decided as {_plain(name)}" for name in opened.classes), "review"]

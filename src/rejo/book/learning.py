@@ -15,6 +15,7 @@ import numpy as np
 
 from rejo._typing import Floats, Indices, Mask
 from rejo.metrics import Interval
+from rejo.prices import price_of
 from rejo.scoring import hashes_of
 from rejo.tables import uniform
 
@@ -99,10 +100,13 @@ def copies(weight: Floats, seed: int, *, alike: bool) -> Indices:
 def compare_costs(
     y: Indices, old: Indices, new: Indices, prices: Floats, weight: Floats
 ) -> Comparison:
-    """Compare decisions (n,), of which -1 is a review, on cases of classes ``y`` (n,)."""
+    """Compare decisions (n,), of which -1 is a review, on cases of classes ``y`` (n,).
+
+    Prices (K, K + 1) may also be those of each case.
+    """
     if not len(y):
         return Comparison(0, 0.0, nan, nan, Interval(nan, nan, nan))
-    paid = prices[y, old], prices[y, new]  # -1: the review, last
+    paid = price_of(prices, y, old), price_of(prices, y, new)
     share = np.minimum(weight, MOST)
     share /= share.sum()
     before, after = (float(share @ cost) for cost in paid)

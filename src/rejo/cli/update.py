@@ -166,6 +166,7 @@ def _compared(
 
     from rejo.book import compare_costs
     from rejo.decisions import uniform_prices
+    from rejo.prices import of_rows
 
     prices = old.model.prices_
     if prices is None:
@@ -174,9 +175,13 @@ def _compared(
     rows = rows[list(old.encoder.kinds_)].reset_index(drop=True)
     first, second = (one.judge(rows, group).rows["decision"].astype(np.intp) for one in (old, new))
     y, weight, drawn = (answered[name].to_numpy() for name in ("y", "weight", "drawn"))
+    priced = np.ones(len(y), dtype=bool)
+    if old.model.case_prices_ is not None:
+        prices = old.model.case_prices_.at(old.classes, rows, None, len(y))[:]
+        priced = ~np.isnan(prices).any(axis=(-2, -1)) if prices.ndim == 3 else priced
     return {
-        name: compare_costs(y[of], first[of], second[of], prices, weight[of])
-        for name, of in {"newest": slice(None), "audits": drawn}.items()
+        name: compare_costs(y[of], first[of], second[of], of_rows(prices, of), weight[of])
+        for name, of in {"newest": priced, "audits": drawn & priced}.items()
     }
 
 
