@@ -1,21 +1,25 @@
 """A lender's years: how often the monitor of a case book is wrong, and how soon it is right.
 
-``python -m benchmarks.bench_monitor [--years N] [--seed N]`` simulates years of 52 weekly files
-with a model that was trained before, audits that are answered in the next week, and outcomes that
-come eight weeks late, and prints the tables of ``docs/monitor.md``.  In some of the years
-something changes in week 30.
+``python -m benchmarks.bench_monitor [FOLDER] [--years N] [--seed N]`` simulates years of 52 weekly
+files with a model that was trained before, audits that are answered in the next week, and outcomes
+that come eight weeks late, and prints the tables of ``docs/monitor.md``.  In some of the years
+something changes in week 30.  With a folder of tables, the cases are drawn from those of
+``default_credit_card.csv`` that its model has not seen.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+import pandas as pd
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from rejo._io import percent
 from rejo.book import Timeline, audit, watch
@@ -25,6 +29,7 @@ WEEKS, SHIFT, LATE = 52, 30, 8
 TRAINED, REVIEWED = 4_000, 0.2  # cases, and share of them that is sent to review
 PRICES = np.array([[0.0, 4.0, 1.0], [20.0, 0.0, 1.0]])  # repaid, default; decisions, and review
 COLUMNS, BINS = 6, 10
+NUMBERS = ("age", "limit_bal", "bill_amt1", "bill_amt3", "bill_amt6", "pay_amt1")
 
 
 class Kind(NamedTuple):
@@ -57,7 +62,7 @@ class Lender:
 
     def __init__(self, seed: int, weekly: int = 1000, share: float = 0.03) -> None:
         self.rng, self.weekly, self.share = np.random.default_rng(seed), weekly, share
-        self.columns = self.rng.normal(size=(TRAINED, COLUMNS))
+        self.columns = self.values(TRAINED)
         score, y = self.cases(TRAINED)
         self.model = LogisticRegression().fit(score[:, None], y)
         chance, forced = self.judge(score)
@@ -82,7 +87,11 @@ class Lender:
             },
         }
 
-    def cases(self, n: int, shift: float = 0.0) -> tuple[Any, Any]:
+    def values(self, n: int) -> Any:
+        """Columns (n, COLUMNS) of a file."""
+        return self.rng.normal(size=(n, COLUMNS))
+
+    def cases(self, n: int, shift: Any = 0.0) -> tuple[Any, Any]:
         """Scores, and whether the loan defaults; what the score does not know comes on top."""
         score = self.rng.normal(-3.0, 2.6, n)
         risk = 1.1 * score + self.rng.normal(0.0, 0.6, n)
@@ -116,7 +125,7 @@ class Lender:
         answered[~decided | (answered >= WEEKS)] = np.inf
         known = np.isfinite(answered)
         wrong = (forced != y).astype(np.float64)
-        columns = [rng.normal(size=(self.weekly, COLUMNS)) for _ in range(WEEKS)]
+        columns = [self.values(self.weekly) for _ in range(WEEKS)]
         for w in range(SHIFT, WEEKS):
             columns[w][:, 0] += kind.column
         counts = [self.counts(values) for values in columns]
@@ -128,6 +137,35 @@ class Lender:
             truth=np.where(known, y, -1), group=np.full(n, None),
             counts={name: np.array([one[name] for one in counts]) for name in counts[0]},
         ), wrong  # fmt: skip
+
+
+class Cards(Lender):
+    """Customers of a public table; those that default come more often after a change."""
+
+    table: tuple[Any, Any, Any]  # scores, classes and standardised columns of the cases to draw
+
+    def values(self, n: int) -> Any:
+        columns = self.table[2]
+        found = columns[self.rng.integers(0, len(columns), n)]
+        return found + self.rng.normal(0.0, 0.01, found.shape)  # or equal values share a bin
+
+    def cases(self, n: int, shift: Any = 0.0) -> tuple[Any, Any]:
+        score, y, _ = self.table
+        y_new = (self.rng.random(n) < expit(logit(y.mean()) + shift) * np.ones(n)).astype(np.intp)
+        rows = [np.flatnonzero(y == k) for k in (0, 1)]
+        drawn = [own[self.rng.integers(0, len(own), n)] for own in rows]
+        return score[np.where(y_new == 1, drawn[1], drawn[0])], y_new
+
+
+def cards(folder: Path) -> type[Cards]:
+    """Customers whose scores are those of a model trained on others."""
+    frame = pd.read_csv(folder / "default_credit_card.csv")
+    y, X = frame.pop("target").to_numpy(), StandardScaler().fit_transform(frame)
+    order = np.random.default_rng(0).permutation(len(y))
+    own, new = order[:TRAINED], order[TRAINED:]
+    score = LogisticRegression(max_iter=1000).fit(X[own], y[own]).decision_function(X[new])
+    places = [frame.columns.get_loc(name) for name in NUMBERS]
+    return type("Cards", (Cards,), {"table": (score, y[new], X[new][:, places])})
 
 
 def audits_only(cases: Timeline) -> Timeline:
@@ -157,18 +195,18 @@ def wald(cases: Timeline) -> tuple[Any, Any]:
     return rate - half, rate + half
 
 
-def quiet(years: int, seed: int) -> None:
+def quiet(made: type[Lender], years: int, seed: int) -> None:
     """Alarms in years without a change; coverage, widths and other estimates in half of each."""
     alarms, covered, missed = [], dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0)
     width, by_wald, others = dict.fromkeys(WAYS, 0), 0, []
     changed = KINDS["odds of a default 2.7 times higher"]
     for i in range(years):
-        quiet_lender = Lender(seed + i)
+        quiet_lender = made(seed + i)
         cases, wrong = quiet_lender.year(NOTHING)
         found = watch(cases, quiet_lender.about)
         alarms.append({one.kind for one in found if one.raised is not None})
         if i % 2:
-            cases, wrong = Lender(seed + i).year(changed)
+            cases, wrong = made(seed + i).year(changed)
         true = cumulated(cases, wrong, cases.decided)
         for name, (outcomes, powered) in WAYS.items():
             seen = audit(cases if outcomes else audits_only(cases), powered=powered)
@@ -201,7 +239,7 @@ def quiet(years: int, seed: int) -> None:
           [[name, percent(value)] for name, value in zip(names, mean, strict=True)])  # fmt: skip
 
 
-def late(years: int, seed: int) -> None:
+def late(made: type[Lender], years: int, seed: int) -> None:
     """Years with a change: how many weeks pass until an alarm is raised."""
     rows = []
     for title, kind in KINDS.items():
@@ -211,7 +249,7 @@ def late(years: int, seed: int) -> None:
             delays: dict[str, list[float]] = {}
             begun = []
             for i in range(years):
-                lender = Lender(seed + i, share=share)
+                lender = made(seed + i, share=share)
                 cases, _ = lender.year(kind)
                 found = watch(cases if outcomes else audits_only(cases), lender.about)
                 for one in found:
@@ -243,12 +281,14 @@ def table(heads: list[str], rows: list[list[str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--years", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     start = perf_counter()
-    quiet(arguments.years, arguments.seed)
-    late(arguments.years // 10, arguments.seed)
+    made = Lender if arguments.folder is None else cards(arguments.folder)
+    quiet(made, arguments.years, arguments.seed)
+    late(made, arguments.years // 10, arguments.seed)
     print(f"{perf_counter() - start:,.0f} s")
 
 
