@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rejo._state import FEATURES, declare, floats, indices
+from rejo._state import FEATURES, declare, floats, indices, require
 from rejo._typing import Floats
 
 NARROWEST = 1e-100  # piece
@@ -46,10 +46,19 @@ class Pieces(TransformerMixin, BaseEstimator):
             pieces: Floats = np.clip((X[:, self.feature_] - self.low_) / self.width_, 0, 1)
         return pieces
 
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.feature_)
+
     def _to_onnx(self, graph: Any, X: str) -> str:
         columns = graph.add("Gather", X, self.feature_, axis=1)
         pieces = graph.add("Div", graph.add("Sub", columns, self.low_), self.width_)
         return str(graph.add("Min", graph.add("Max", pieces, np.array(0.0)), np.array(1.0)))
+
+
+def _pieces(model: Any) -> None:
+    every = len(np.unique(model.feature_)) == model.n_features_in_
+    require(every, model, "a feature has no piece")
 
 
 declare(
@@ -60,5 +69,6 @@ declare(
         "low_": floats("pieces"),
         "width_": floats("pieces", low=NARROWEST),
     },
+    _pieces,
     saved=True,
 )
