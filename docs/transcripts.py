@@ -72,7 +72,7 @@ def run(block: str, folder: Path) -> str:
 
 def words(text: str) -> list[str]:
     """The words of a page, without what depends on the machine or the day."""
-    text = re.sub(r"\b[0-9a-f]{64}\b", "#", text)
+    text = re.sub(r"\b([0-9a-f]{64}|[0-9a-f]{8})\b", "#", text)
     text = re.sub(r"[-+±]?\d[\d,.]*(e-?\d+)?", "#", text)
     return text.split()
 

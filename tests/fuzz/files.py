@@ -68,7 +68,7 @@ def checksum(members: dict[str, bytes]) -> str:
 def signed(header: Node, members: dict[str, bytes]) -> bytes:
     """Return a file with a correct checksum."""
     header = {**header, "payload_hash": checksum(members)}
-    return rezip({"rejo.json": json.dumps(header).encode(), **members})
+    return rezip({"rejo.json": json.dumps(header, default=str).encode(), **members})
 
 
 def npy(values: Any) -> bytes:

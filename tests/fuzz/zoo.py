@@ -15,7 +15,11 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
@@ -35,6 +39,7 @@ from rejo.baselines import (
     EmbeddedRejectSVC,
     FrankHallReject,
     NoveltyReject,
+    Pieces,
     SurrogateRejectSVC,
     ThresholdRejectClassifier,
 )
@@ -249,6 +254,8 @@ register("tree", by_posteriors(STUMP))
 register("tree_three", by_posteriors(STUMP), "words")
 register("tree_sparse", by_posteriors(STUMP), "two", "sparse")
 register("forest", by_posteriors(FOREST))
+register("extra", by_posteriors(ExtraTreesClassifier(3, max_depth=3, random_state=0)))
+register("pieces", by_posteriors(make_pipeline(Pieces(3), LOGISTIC)))
 register("forest_three", by_posteriors(FOREST), "three")
 register("boosting", by_posteriors(BOOSTING))
 register("boosting_three", by_posteriors(BOOSTING), "words")
@@ -358,6 +365,8 @@ for name, model in CHOSEN.items():
 register("chosen_three", CHOSEN["chosen_cost"], "words")
 train = Pipeline([("prepare", TableEncoder()), ("model", by_posteriors(BOOSTING))])
 register("chosen_table", RejectClassifierCV(train, review_budget=0.2, cv=2), "words", "frame")
+by_case = RejectClassifierCV(train, cost_of="error=10*when+12,review=3", cv=2)
+register("chosen_prices_by_case", by_case, "words", "plain")
 GRID = {"C": [0.1, 1]}
 register("svc_cv", RejectClassifierCV(RejoSVC(), reject_cost=0.1, param_grid=GRID, cv=2))
 register("svc_cv_three", RejectClassifierCV(RejoSVC(), reject_cost=0.4, cv=2), "three")

@@ -239,7 +239,10 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         return given / given.sum()
 
     def _given_offsets(self, n_classes: int) -> Floats:
-        given = np.zeros(n_classes) if self.offsets is None else np.asarray(self.offsets, float)
+        try:
+            given = np.zeros(n_classes) if self.offsets is None else np.asarray(self.offsets, float)
+        except (TypeError, ValueError, OverflowError):
+            given = np.empty(0)
         if given.shape != (n_classes,) or not np.isfinite(given).all():
             raise ValueError(
                 f"offsets must be {n_classes} numbers, one for each class, or None; got "

@@ -391,7 +391,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             agree and bool(kinds) and list(learnt) == list(kinds) and written.keys() <= kinds.keys()
         )
         require(agree, self, "its columns do not agree")
-        require(is_reading(self.reading_), self, "how tables are read is malformed")
+        fine = is_reading(self.reading_) and "time" in self.reading_
+        require(fine, self, "how tables are read is malformed")
         roles = {name: known.get("role") for name, known in learnt.items()}
         time = [name for name, role in roles.items() if role == "time"]
         agree = time == [self.reading_.get("time")] if "age" in roles.values() else not time
