@@ -99,6 +99,7 @@ copybutton_prompt_is_regexp = True
 
 EXAMPLES = (
     "credit_prices",
+    "loan_amounts",
     "screening_promise",
     "ordered_grades",
     "twelve_classes",
