@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -127,7 +126,7 @@ class Choice:
             model.set_params(**price_parameters(model, self.prices[0], order) or {})
         return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
 
-    @cached_property
+    @property
     def baselines(self) -> dict[str, float]:
         """Mean cost of a case if all are reviewed and, with posteriors, if all are decided."""
         every = [price_of(L, self.y, np.array(-1)).mean() for L in self.prices]
