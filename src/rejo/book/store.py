@@ -149,7 +149,7 @@ class Batch:
 
 
 class Book:
-    """A case book; with ``create`` a new one, if there is no file.
+    """A case book; with ``create`` a new one, if the file does not exist.
 
     Parameters
     ----------
