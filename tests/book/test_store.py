@@ -95,6 +95,15 @@ def test_an_answer_holds_in_every_batch_or_in_the_one_it_names(book):
     assert cases[[("a", 1), ("a", 2), ("b", 1), ("b", 2)]].tolist() == ["yes", "yes", None, "no"]
 
 
+def test_an_answer_holds_for_models_that_have_its_class(book):
+    add(book)
+    with book.batch("third", {"classes": ["low", "high"]}) as batch:
+        batch.add(pd.DataFrame({"id": ["a"], "decision": ["low"], "forced": ["low"]}))
+    book.add_answers(said(["a", "a"], ["high", "no"], time=["2026-01-01", "2026-01-02"]), "one")
+    cases = book.cases()
+    assert cases[cases["id"] == "a"]["truth"].tolist() == ["no", "high"]
+
+
 def text_file(path):
     path.write_text("id,class\n" * 100)
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 
 import numpy as np
 import pytest
@@ -135,6 +136,25 @@ def test_cases_count_anew_after_a_change_that_was_dealt_with(books, found):
     assert later["n_cases"] == 20 * 60
     assert code == 6  # the model is as wrong as before, and so is the column
     assert {one["since"] for one in later["series"] if one["name"] == "x0"} == {day}
+
+
+def test_a_case_that_is_decided_again_counts_once(model, cases, found, run):
+    for seed in ("1", "2"):
+        words = ("predict", model, cases, "--book", "cases.db", "-o", "out.csv", "--overwrite")
+        assert run(*words, "--audit", "0.3", "--seed", seed)[0] == 0
+    said = found("cases.db")[1]
+    assert (said["n_cases"], said["batches"]) == (60, 1)
+    with Book("cases.db") as book:
+        drawn = book.cases().groupby("batch")["drawn"].sum()
+    assert said["n_audited"] == drawn[2]
+
+
+def test_times_that_are_damaged_are_said(model, cases, refused, run):
+    words = ("predict", model, cases, "--book", "cases.db", "-o", "out.csv")
+    assert run(*words)[0] == 0
+    with sqlite3.connect("cases.db") as base:
+        base.execute("UPDATE batches SET time = '2026-xx-01'")
+    refused(2, "monitor", "cases.db")
 
 
 def test_the_page_shows_the_numbers(books, found, folder, run):

@@ -32,6 +32,7 @@ NAMES = {
     "who": ("who", "reviewer", "name"),
     "when": ("when", "time", "date", "answered"),
 }
+AHEAD = np.timedelta64(1, "D")  # of here, it may be tomorrow elsewhere
 PENDING = ("", "review", "?")  # a cell of a queue that nobody has filled
 
 
@@ -67,13 +68,20 @@ def take_answers(
     answers = _joined(parts)
     n_pending = int(answers["class"].isna().sum())
     answers = answers[answers["class"].notna()]
-    answers["class"], other = _as_classes(answers["class"], models)
+    names = list(dict.fromkeys(str(name) for model in models for name in model["classes"]))
+    answers["class"], other = _as_classes(answers["class"], names)
     answers = answers[answers["class"].notna()]
+    if names and other and not len(answers):
+        raise TableError(
+            f"none of its answers is a class of the model, such as {shown(next(iter(other)))}",
+            where=found.path,
+            parameter="class" if "class" in roles else "outcome",
+            remedy=f"The classes are {', '.join(names)[:200]}.",
+        )
     taken = book.add_answers(answers, f"{_print(answers)} {found.path.rpartition('/')[2]}")
     if len(answers) and len(set(answers["id"])) == len(taken.unknown):
         raise TableError(
-            f"none of its {len(taken.unknown):,} ids is in {book.path}, such as "
-            f"{shown(taken.unknown[0])}",
+            f"none of its ids is in {book.path}, such as {shown(taken.unknown[0])}",
             where=f"{found.path}, column {roles['id']!r}",
             parameter="id",
             remedy="Are they the ids of another book, or did a spreadsheet drop leading zeros?",
@@ -116,7 +124,12 @@ def _roles(
     for role, usual in NAMES.items():
         likely = [*ids, *usual] if role == "id" else usual
         column = given.get(role) or next(
-            (there[name.casefold()] for name in likely if name.casefold() in there), None
+            (
+                there[name.casefold()]
+                for name in likely
+                if there.get(name.casefold(), "") not in {"", *given.values()}
+            ),
+            None,
         )
         if column is not None:
             found[role] = column
@@ -149,6 +162,13 @@ def _times(table: Any, column: str | None) -> Any:
             parameter="when",
         )
     text = np.datetime_as_string(values.astype("datetime64[ms]")).astype(object) + "Z"
+    if (later := np.flatnonzero(values > np.datetime64("now") + AHEAD)).size:  # NaT is not
+        raise TableError(
+            f"{text[later[0]][:10]} is still to come",
+            where=f"{table.path}, column {column!r}",
+            parameter="when",
+            remedy="Correct it: the newest answer counts.",
+        )
     return np.where(np.isnat(values), "", text)
 
 
@@ -167,7 +187,8 @@ def _part(words: Any, roles: Mapping[str, str], role: str, kind: str, when: Any)
             "time": when,
         }
     )
-    return found[found["id"].notna()].astype(object)
+    found = found[found["id"].notna() | found["class"].notna()]
+    return found.fillna({"id": ""}).astype(object)
 
 
 def _joined(parts: Sequence[Any]) -> Any:
@@ -177,9 +198,8 @@ def _joined(parts: Sequence[Any]) -> Any:
     return found.where(found.notna(), None)
 
 
-def _as_classes(said: Any, models: Sequence[Mapping[str, Any]]) -> tuple[Any, dict[str, int]]:
+def _as_classes(said: Any, names: Sequence[str]) -> tuple[Any, dict[str, int]]:
     """Spell classes as the models do; count the words that are none."""
-    names = list(dict.fromkeys(str(name) for model in models for name in model["classes"]))
     spelled = spellings_known(names) | {name: name for name in names}
     classes = said.map(lambda word: spelled.get(word, spelled.get(same_spelling(word))))
     return classes, said[classes.isna()].value_counts().to_dict()

@@ -42,7 +42,7 @@ ADVICE = {
     "on newer cases (rejo update).",
 }
 MOST_COLUMNS = 6  # with a picture; the others are in the table
-MOST_LISTED = 10  # of the columns without an alarm
+MOST_LISTED, LEAST = 10, 0.005  # of the columns without an alarm, those with some evidence
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 480.0, 180.0, 52.0, 26.0, 12.0  # of a picture
 SMOOTH = 4  # weeks of the mean that is drawn as a line
 
@@ -64,6 +64,7 @@ def monitor(
         Hash of the model; by default that of the latest batch.
     """
     batches = book.batches()
+    batches = batches[batches["n"] > 0]
     if not len(batches):
         raise RejoError(
             "the book has no cases", where=str(book.path), parameter="book",
@@ -79,6 +80,8 @@ def monitor(
                 f"the model has decided no case since {since}", where=str(book.path),
                 parameter="since", remedy="Name an earlier day.",
             )  # fmt: skip
+    cases = cases.drop_duplicates("id", keep="last")  # a case that is decided again counts once
+    batches = batches[batches["batch"].isin(cases["batch"])]
     about = book.models()[hash]
     weeks = timeline(cases, batches, about)
     found = describe(weeks, about, level)
@@ -213,11 +216,11 @@ def page(found: Mapping[str, Any]) -> str:
 
 def listed(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], int]:
     """Return what a table shows, columns by evidence, and how many columns it leaves out."""
-    rest = [one for one in found["series"] if one["kind"] == "column" and not one["alarm"]]
-    rest.sort(key=lambda one: -one["evidence"])
-    hidden = {one["name"] for one in rest[MOST_LISTED:]}
-    kept = [x for x in found["series"] if x["kind"] != "column" or x["alarm"]]
-    return [*kept, *rest[:MOST_LISTED]], len(hidden)
+    kept = [one for one in found["series"] if one["kind"] != "column" or one["alarm"]]
+    rest = [one for one in found["series"] if one not in kept]
+    some = [one for one in rest if one["evidence"] > LEAST]
+    some = sorted(some, key=lambda one: -one["evidence"])[:MOST_LISTED]
+    return [*kept, *some], len(rest) - len(some)
 
 
 def headline(found: Mapping[str, Any]) -> str:

@@ -56,12 +56,17 @@ NUMBERS = {
 }  # fmt: skip
 # What makes a case the same if a file is decided again; numbers to six digits.
 PRINTED = ("id", "decision", "forced", "reason", "drawn", "chance", "worth")
-# The newest answer of a kind counts; one that names no batch holds for the case in all of them.
+# The newest answer of a kind counts; one that names no batch holds for the case in all of them
+# whose model has the class.
 CASES = """
-WITH heard AS (
+WITH classes AS MATERIALIZED (
+    SELECT batch, value AS class FROM batches JOIN models USING (model),
+        json_each(about, '$.classes')),
+heard AS (
     SELECT c.batch, c.id, a.kind, a.who, a.class, a.time, row_number() OVER (
         PARTITION BY c.batch, c.id, a.kind ORDER BY a.time DESC, a.answer DESC) AS nth
-    FROM answers a JOIN cases c ON c.id = a.id AND (a.batch IS NULL OR a.batch = c.batch))
+    FROM answers a JOIN cases c ON c.id = a.id AND (a.batch IS NULL OR a.batch = c.batch)
+    JOIN classes k ON k.batch = c.batch AND k.class = a.class)
 SELECT c.batch, b.time, b.model, c.id, c.decision, c.forced, c.reason, c.rank, c.chance, c.worth,
     c.cost, c.drawn, c.weight, r.class AS review, r.who, o.class AS outcome,
     min(coalesce(o.time, r.time), coalesce(r.time, o.time)) AS answered,
@@ -72,8 +77,8 @@ LEFT JOIN heard o ON o.batch = c.batch AND o.id = c.id AND o.kind = 'outcome' AN
 """
 CONFLICTS = """
 SELECT id FROM (
-    SELECT id, kind, class, row_number() OVER (
-        PARTITION BY id, ifnull(batch, 0), kind, who ORDER BY time DESC, answer DESC) AS nth
+    SELECT id, kind, class, rank() OVER (
+        PARTITION BY id, ifnull(batch, 0), kind, who ORDER BY time DESC) AS nth
     FROM answers)
 WHERE nth = 1 GROUP BY id, kind HAVING count(DISTINCT class) > 1
 """
@@ -215,11 +220,10 @@ class Book:
         if self._pragma("application_id") != APPLICATION or "meta" not in self._objects():
             raise self._error("this is not a case book", "Give the file of `rejo predict --book`.")
         meta = dict(self._base.execute("SELECT key, value FROM meta"))
-        version = meta.get("version", "")
-        if not version.isdecimal() or int(version) > VERSION:
+        if (version := meta.get("version")) != str(VERSION):
             raise self._error(
-                f"a case book of version {version:.20}, and this rejo reads up to {VERSION}",
-                "Use a newer rejo.",
+                f"a case book of version {version!s:.20}, and this rejo reads version {VERSION}",
+                "Use the rejo that wrote it.",
             )
         if self._objects() != OBJECTS:  # a trigger, say, would change what is written
             raise self._error("its tables are not those of a case book", "Use an unchanged copy.")
@@ -315,9 +319,9 @@ class Book:
         return Taken(added, n_known, list(unknown), list(dict.fromkeys(conflicts)))
 
     def _known(self, id: str, batch: int | None) -> str | None:
-        """Return an id of the book, perhaps without the apostrophe that keeps it from being run."""
+        """Return an id of the book, as it was before a spreadsheet had it: ``'=1``, ``7.0``."""
         there = "SELECT 1 FROM cases WHERE id = ? AND (? IS NULL OR batch = ?)"
-        for name in dict.fromkeys([id, id.removeprefix("'")]):
+        for name in dict.fromkeys([id, id.removeprefix("'"), id.removesuffix(".0")]):
             if self._base.execute(there, (name, batch, batch)).fetchone():
                 return name
         return None

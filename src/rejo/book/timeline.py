@@ -105,8 +105,7 @@ def timeline(cases: DataFrame, batches: DataFrame, about: Mapping[str, Any]) -> 
 
     if not len(cases):
         raise RejoError("the book has no case of this model", parameter="book")
-    time = pd.to_datetime(cases["time"], utc=True, format="ISO8601")
-    heard = pd.to_datetime(cases["answered"], utc=True, format="ISO8601")
+    time, heard = _dates(cases["time"]), _dates(cases["answered"])
     first = time.min().normalize()
     week = _weeks(time, first)
     drawn = cases["drawn"].to_numpy(bool)
@@ -160,6 +159,16 @@ def timeline(cases: DataFrame, batches: DataFrame, about: Mapping[str, Any]) -> 
     )
 
 
+def _dates(text: Any) -> Any:
+    import pandas as pd
+
+    try:
+        return pd.to_datetime(text, utc=True, format="ISO8601")
+    except ValueError:
+        raise RejoError("a time in the case book is not one", parameter="book",
+                        remedy="The file is damaged: use a copy.") from None  # fmt: skip
+
+
 def _weeks(time: Any, first: Any) -> Floats:
     return np.asarray(np.floor((time - first).dt.total_seconds() / (7 * 86_400)))
 
@@ -168,10 +177,8 @@ def _counts(
     batches: DataFrame, columns: Mapping[str, Any], first: Any, n_weeks: int
 ) -> dict[str, Floats]:
     """Numbers of cells by bin, of the columns of which training knows them."""
-    import pandas as pd
-
     found = {name: np.zeros((n_weeks, len(trained_cells(one)))) for name, one in columns.items()}
-    week = _weeks(pd.to_datetime(batches["time"], utc=True, format="ISO8601"), first).astype(int)
+    week = _weeks(_dates(batches["time"]), first).astype(int)
     for at, seen in zip(week, batches["columns"], strict=True):
         for one in seen if 0 <= at < n_weeks else ():
             cells = found.get(one["column"])

@@ -68,9 +68,11 @@ def _lines(found: dict[str, Any]) -> list[str]:
             rate, low, high, said = (
                 amount(a[x], name) for x in ("rate", "low", "high", "forecast")
             )
-            lines.append(f"{what}: {rate} ({low} to {high}); the model alone expects {said}.")
+            ends = "by outcomes" if low == high else f"{low} to {high}"
+            lines.append(f"{what}: {rate} ({ends}); the model alone expects {said}.")
     width = max((len(one_line(one["title"])) for one in found["series"]), default=0)
-    lines += ["", f"{'':<{width}}{'expected':>10}{'recent':>10}{'cases':>10}  evidence"]
+    lines += [""] * bool(lines[-1])
+    lines += [f"{'':<{width}}{'expected':>10}{'recent':>10}{'cases':>10}  evidence"]
     rows, more = listed(found)
     for one in rows:
         expected = "" if one["kind"] == "column" else amount(one["expected"], one["kind"])
@@ -79,7 +81,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
             verdict = f"ALARM, changed since about {one['since']}"
         rates = f"{expected:>10}{recent:>10}{one['n']:>10,.0f}"
         lines.append(f"{one_line(one['title']):<{width}}{rates}  {verdict}")
-    lines += [f"{more} more columns: no change beyond chance."] * bool(more)
+    lines += [f"{more} other columns: as in training."] * bool(more)
     advice = {one["kind"]: one["do"] for one in found["series"] if one["alarm"]}
     return [*lines, *([""] * bool(advice)), *advice.values()]
 

@@ -135,7 +135,7 @@ def _check_book(arguments: argparse.Namespace, *, many: bool) -> None:
     if arguments.book.exists():
         from rejo.book import Book
 
-        Book(arguments.book).close()
+        Book(arguments.book, create=True).close()  # a process that was killed may leave it empty
     else:
         check_output(arguments.book, overwrite=False, option="--book")
 
@@ -200,7 +200,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
             for part in parts():
                 counts.add(part)
                 weights = None if audit is None else audit.weights(part)
-                rows = case_rows(part, opened, weights) if book else None
+                rows = case_rows(part, opened, weights) if book and len(part.rows) else None
                 yield decision_frame(part, opened, more=team.columns(part), **about), rows
 
         # The book is complete first: if the output then fails, a repetition adds nothing twice.
@@ -211,7 +211,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
             for frame, rows in progress(ahead(frames()), max(1, len(candidates)), "writing"):
                 writer.write(frame)
                 team.keep(frame)
-                if batch is not None and len(rows):
+                if batch is not None and rows is not None:
                     batch.add(rows)
             team.write()
     about = {} if batch is None else {"book": {"batch": batch.number, "known": batch.known}}
