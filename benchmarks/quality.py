@@ -7,11 +7,15 @@ and :func:`rejo.decisions.decide` turns its posteriors into decisions.
 
 from __future__ import annotations
 
+import os
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,14 +25,17 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import (
     ParameterGrid,
     StratifiedGroupKFold,
     StratifiedKFold,
+    cross_val_predict,
     train_test_split,
 )
 from sklearn.svm import SVC
 
+from benchmarks.outside import outside, read
 from rejo import datasets
 from rejo.catalogue import METHODS as CATALOGUE
 from rejo.catalogue import ProblemSize
@@ -46,6 +53,8 @@ N_SYNTHETIC = (400, 10_000)  # training and test points
 SHARE = 0.6  # of a table is trained on
 MAX_TEST = 6_000
 TUNING_FOLDS = 3
+LEAST_SECONDS = 40.0  # that a library of another Python may take
+REJECT_COSTS = (0.05, 0.1, 0.2, 0.3)
 
 
 # ---- problems ------------------------------------------------------------------------------
@@ -64,6 +73,8 @@ class Cell:
     n_classes: int
     groups: Any = None
     independent: bool = False  # splits share no cases
+    ordered: bool = True  # three or more classes have an order
+    seconds: float | None = None  # that a rival may take; None: its own time
 
     @cached_property
     def encoded(self) -> tuple[Floats, Floats]:
@@ -87,12 +98,12 @@ class Cell:
 
 
 def tables() -> list[str]:
-    """Names of the tables in the data folder, each file once, and of the synthetic problems."""
+    """Names of the tables in the data folder, each file once, of made-up ones, and of others."""
     files = [name for name in available() if not TABLES[name].file]
-    return [*files, *SYNTHETIC]
+    return [*files, *SYNTHETIC, *outside()]
 
 
-def make_cell(table: str, split: int, max_train: int) -> Cell:
+def make_cell(table: str, split: int, max_train: int, seconds: float | None = None) -> Cell:
     if table in SYNTHETIC:
         draw = getattr(datasets, f"make_{table}")
         (X, y), (X_test, y_test) = (
@@ -102,10 +113,16 @@ def make_cell(table: str, split: int, max_train: int) -> Cell:
         names = ["x1", "x2"]
         X, X_test = pd.DataFrame(X, columns=names), pd.DataFrame(X_test, columns=names)
         k = [np.searchsorted(classes, labels) for labels in (y, y_test)]
-        return Cell(table, split, X, k[0], X_test, k[1], len(classes), independent=True)
-    data = fetch(table)
-    classes, y = np.unique(np.asarray(data.target, dtype=np.int64), return_inverse=True)
-    groups = None if data.groups is None else np.asarray(data.groups)
+        return Cell(
+            table, split, X, k[0], X_test, k[1], len(classes), independent=True, seconds=seconds
+        )
+    ordered, groups = True, None
+    if table in outside():
+        features, y, ordered = read(table)
+    else:
+        data = fetch(table)
+        features, y = data.data, np.unique(np.asarray(data.target, int), return_inverse=True)[1]
+        groups = None if data.groups is None else np.asarray(data.groups)
     if groups is None:
         size = min(max_train, int(SHARE * len(y)))
         train, test = train_test_split(
@@ -117,9 +134,10 @@ def make_cell(table: str, split: int, max_train: int) -> Cell:
         inside = np.isin(group, first)
         train, test = np.flatnonzero(inside), np.flatnonzero(~inside)
     test = test[:MAX_TEST]
+    X, X_test, K = features.iloc[train], features.iloc[test], int(y.max()) + 1
     return Cell(
-        table, split, data.data.iloc[train], y[train], data.data.iloc[test], y[test], len(classes),
-        None if groups is None else groups[train],
+        table, split, X, y[train], X_test, y[test], K,
+        None if groups is None else groups[train], ordered=ordered, seconds=seconds,
     )  # fmt: skip
 
 
@@ -127,13 +145,13 @@ def make_cell(table: str, split: int, max_train: int) -> Cell:
 
 
 def price_settings(n_classes: int) -> dict[str, Floats]:
-    """Three reject costs, and three prices that differ from class to class: (K, K + 1) each."""
+    """Four reject costs, and three prices that differ from class to class: (K, K + 1) each."""
     K, k = n_classes, np.arange(n_classes)
-    found = {f"reject cost {w}": uniform_prices(K, w) for w in (0.1, 0.2, 0.3)}
+    found = {f"reject cost {w}": uniform_prices(K, w) for w in REJECT_COSTS}
     if K == 2:
         found["errors 1 and 5, review 0.3"] = _prices([[1.0], [5.0]], 0.3)
         found["errors 5 and 1, review 0.3"] = _prices([[5.0], [1.0]], 0.3)
-        found["errors 1 and 10, review 0.5"] = _prices([[1.0], [10.0]], 0.5)
+        found["errors 1 and 25, review 0.2"] = _prices([[1.0], [25.0]], 0.2)
     else:
         random = np.random.RandomState(K).uniform(0.5, 3.0, size=(K, K))
         found["errors 1 to 5, review 0.5"] = _prices((1 + 4 * k / (K - 1))[:, None], 0.5)
@@ -150,6 +168,15 @@ def _prices(errors: Any, review: float) -> Floats:
     return prices
 
 
+def told(p: Floats, y: Indices) -> dict[str, Any]:
+    """Log loss, and the cases by tenths of the chance of an error: how many, said, and seen."""
+    chance, wrong = 1 - p.max(axis=1), p.argmax(axis=1) != y
+    tenth = np.minimum((10 * chance).astype(int), 9)
+    sums = [np.bincount(tenth, weights, 10) for weights in (None, chance, wrong)]
+    loss = -np.log(np.maximum(p[np.arange(len(y)), y], 1e-6)).mean()
+    return {"log_loss": float(loss), "tenths": np.round(sums, 6).T.tolist()}
+
+
 def paid(decision: Indices, y: Indices, prices: Floats) -> Floats:
     """What each case costs (n,): the last column of the prices where the decision is -1."""
     return prices[y, decision]  # -1 is the last column
@@ -161,14 +188,15 @@ def paid(decision: Indices, y: Indices, prices: Floats) -> Floats:
 Decider = Callable[[Floats], tuple[Indices, Indices]]
 
 
-def from_posteriors(p: Floats) -> Decider:
+@dataclass(frozen=True, eq=False)
+class ByPosteriors:
     """Decide by posteriors (n, K) and prices."""
 
-    def decider(prices: Floats) -> tuple[Indices, Indices]:
-        found = decide(p, prices)
-        return found.decision, found.forced
+    p: Floats
 
-    return decider
+    def __call__(self, prices: Floats) -> tuple[Indices, Indices]:
+        found = decide(self.p, prices)
+        return found.decision, found.forced
 
 
 def review_all(cell: Cell) -> Decider:
@@ -176,7 +204,7 @@ def review_all(cell: Cell) -> Decider:
     return lambda prices: (nothing, nothing)
 
 
-def rival(estimator: Any, cell: Cell) -> Decider:
+def rival(estimator: Any, cell: Cell) -> ByPosteriors:
     """Posteriors of a scikit-learn classifier as its users write it, and the same rule."""
     X, X_test = cell.encoded
     # Calibration is by five folds: classes with fewer cases cannot be learned.
@@ -185,10 +213,50 @@ def rival(estimator: Any, cell: Cell) -> Decider:
     model = clone(estimator).fit(X[rows], cell.y[rows])
     p = np.zeros((len(X_test), cell.n_classes))
     p[:, model.classes_] = model.predict_proba(X_test)
-    return from_posteriors(p)
+    return ByPosteriors(p)
 
 
-def booster(library: str, cell: Cell) -> Decider:
+def best_of_three(cell: Cell) -> ByPosteriors:
+    """The classifier with the lowest cross-validated log loss, fitted again: ten lines."""
+    X, folds = cell.encoded[0], list(cell.folds(5))
+
+    def loss(name: str) -> float:
+        p = cross_val_predict(PLAIN[name], X, cell.y, cv=folds, method="predict_proba")
+        return float(log_loss(cell.y, p, labels=cell.present))
+
+    return rival(PLAIN[min(list(PLAIN)[:3], key=loss)], cell)
+
+
+def plain_mean(cell: Cell) -> ByPosteriors:
+    """The mean of the posteriors of four classifiers: ten lines."""
+    return ByPosteriors(np.mean([rival(model, cell).p for model in PLAIN.values()], axis=0))
+
+
+def foreign(method: str, cell: Cell) -> ByPosteriors:
+    """A library that is installed for another Python, in as many seconds as ``auto`` took.
+
+    Below ``LEAST_SECONDS``, AutoGluon often returns without a model.
+    """
+    python = os.environ[f"REJO_{method.partition(' ')[0].upper()}"]
+    with TemporaryDirectory() as folder:
+        parts = cell.encoded if method == "tabpfn" else (cell.X, cell.X_test)
+        train, test = (pd.DataFrame(np.asarray(X) if method == "tabpfn" else X) for X in parts)
+        train, test = (
+            X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1) for X in (train, test)
+        )
+        train.assign(**{"class": cell.y}).to_parquet(f"{folder}/train.parquet")
+        test.to_parquet(f"{folder}/test.parquet")
+        script = str(Path(__file__).with_name("foreign.py"))
+        command = [python, script, folder, method, str(max(cell.seconds or 0.0, LEAST_SECONDS))]
+        subprocess.run(
+            command, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": ""}
+        )
+        p = np.zeros((len(cell.y_test), cell.n_classes))
+        p[:, cell.present] = np.load(f"{folder}/p.npy")
+    return ByPosteriors(p)
+
+
+def booster(library: str, cell: Cell) -> ByPosteriors:
     """Another library's booster; it stops when a fifth of the cases gain nothing in 50 rounds."""
     X, X_test = cell.encoded
     k = np.searchsorted(cell.present, cell.y)
@@ -214,7 +282,7 @@ def booster(library: str, cell: Cell) -> Decider:
         seen["verbose"] = False
     p = np.zeros((len(X_test), cell.n_classes))
     p[:, cell.present] = Booster(**common).fit(X[fit], k[fit], **seen).predict_proba(X_test)
-    return from_posteriors(p)
+    return ByPosteriors(p)
 
 
 def replication(name: str, cell: Cell) -> Decider:
@@ -275,19 +343,32 @@ def replication_loss(prices: Floats) -> Floats:
 
 def quietly(
     method: Callable[[Cell], Decider], cell: Cell, settings: Mapping[str, Floats]
-) -> dict[str, tuple[Indices, Indices]]:
-    """Fit and decide at all prices, without the warnings of candidates that lose."""
+) -> tuple[dict[str, tuple[Indices, Indices]], Floats | None]:
+    """Decisions at all prices, and posteriors; without the warnings of candidates that lose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         decider = method(cell)
-        return {name: decider(prices) for name, prices in settings.items()}
+        found = {name: decider(prices) for name, prices in settings.items()}
+    return found, decider.p if isinstance(decider, ByPosteriors) else None
 
 
+PLAIN: Mapping[str, Any] = {
+    "logistic regression": LogisticRegression(max_iter=1000),
+    "gradient boosting": HistGradientBoostingClassifier(random_state=0),
+    "random forest": RandomForestClassifier(random_state=0),
+    "calibrated SVC": CalibratedClassifierCV(SVC(), ensemble=False),
+}
 RIVALS: Mapping[str, Callable[[Cell], Decider]] = {
-    "logistic regression": partial(rival, LogisticRegression(max_iter=1000)),
-    "gradient boosting": partial(rival, HistGradientBoostingClassifier(random_state=0)),
-    "random forest": partial(rival, RandomForestClassifier(random_state=0)),
-    "calibrated SVC": partial(rival, CalibratedClassifierCV(SVC(), ensemble=False)),
+    name: partial(rival, model) for name, model in PLAIN.items()
+}
+TEN_LINES: Mapping[str, Callable[[Cell], Decider]] = {
+    "best of three": best_of_three,
+    "plain mean": plain_mean,
+}
+FOREIGN: Mapping[str, Callable[[Cell], Decider]] = {  # those whose Python is given
+    name: partial(foreign, name)
+    for name in ("autogluon medium", "autogluon high", "tabpfn")
+    if f"REJO_{name.partition(' ')[0].upper()}" in os.environ
 }
 BOOSTERS: Mapping[str, Callable[[Cell], Decider]] = {  # those that are installed
     name: partial(booster, name)

@@ -141,7 +141,7 @@ plt.show()
 # The dot is where the next review is expected to cost more than it saves. It comes from the prices
 # alone: no outcome of the new applications was used. On the curve it is near the lowest point,
 # because the probabilities of this model can be trusted. Those of forests and boosters often
-# cannot: then pass ``calibration="isotonic"``.
+# cannot: then pass ``calibration="temperature"``.
 #
 # Which applications are reviewed?
 # --------------------------------

@@ -3,63 +3,11 @@
 // Included once for each instruction set, inside its own namespace: no include guard.
 
 // The free variables' quadratic, min 1/2 d'Hd - v'd with sum d = 0, by Cholesky: the step is cut
-// at the first bound, that variable is fixed there, its row leaves the factor, and so on.
+// at the first bound, that variable is fixed there, its column leaves the factor, and so on.
 class FreeSet {
  public:
   std::vector<std::size_t> variable;  // indices into the dual's (Q, stride) arrays
   std::vector<double> slope;          // v = target - f - offset of each
-
-  // H_ab = K_{i_a i_b} + h^2 [q_a == q_b >= 1] + ridge
-  template <class Rows>
-  bool factorise(const Dual& dual, Rows& rows, double ridge) {
-    m_ = variable.size();
-    L_.assign((m_ + kPanel - 1) / kPanel * kPanel * m_, 0.0);
-    for (std::size_t a = 0; a < m_; ++a) {
-      const std::size_t i = variable[a] % dual.stride, q = variable[a] / dual.stride;
-      for (std::size_t b = 0; b <= a; ++b) {
-        const std::size_t j = variable[b] % dual.stride, r = variable[b] / dual.stride;
-        L_[a * m_ + b] = rows.entry(i, j) + (q == r && q > 0 ? dual.h2 : 0.0);
-      }
-      L_[a * m_ + a] *= 1 + ridge;
-    }
-    for (std::size_t top = 0; top < m_; top += kPanel) {  // against earlier rows all of a panel at once
-      double* panel = &L_[top * m_];
-      double sums[kPanel];
-      for (std::size_t b = 0; b < top; ++b) {
-        dots<kPanel>(panel, m_, &L_[b * m_], b, sums);
-        for (std::size_t r = 0; r < kPanel; ++r)
-          panel[r * m_ + b] = (panel[r * m_ + b] - sums[r]) / L_[b * m_ + b];
-      }
-      for (std::size_t a = top; a < std::min(m_, top + kPanel); ++a) {
-        double* La = &L_[a * m_];
-        for (std::size_t b = top; b < a; ++b) La[b] = (La[b] - dot(La, &L_[b * m_], b)) / L_[b * m_ + b];
-        const double pivot = La[a] - dot(La, La, a);
-        if (!(pivot > 0.25 * ridge * La[a])) return false;
-        La[a] = std::sqrt(pivot);
-      }
-    }
-    order_.resize(m_);
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    return true;
-  }
-
-  // The Newton step d over the variables still free (`order_`).
-  void direction(std::vector<double>& d) {
-    const std::size_t k = order_.size();
-    d.resize(k);
-    ones_.assign(k, 1.0);
-    for (std::size_t a = 0; a < k; ++a) d[a] = slope[order_[a]];
-    solve(d);
-    solve(ones_);
-    double sd = 0, s1 = 0;
-    for (std::size_t a = 0; a < k; ++a) sd += d[a], s1 += ones_[a];
-    const double lambda = s1 > 0 ? sd / s1 : 0.0;
-    double drift = 0;
-    for (std::size_t a = 0; a < k; ++a) drift += d[a] -= lambda * ones_[a];
-    // Where H is nearly singular the parts cancel: the sum must stay 0 all the same.
-    for (std::size_t a = 0; a < k; ++a) d[a] -= drift / static_cast<double>(k);
-    lambda_ = lambda;
-  }
 
   static double cost(std::size_t m) { return static_cast<double>(m * m * m) / 6; }
 
@@ -68,71 +16,143 @@ class FreeSet {
   template <class Rows>
   double descend(Dual& dual, Rows& rows, double ridge, double allowance) {
     double flops = cost(variable.size());
-    if (!factorise(dual, rows, ridge)) return flops;
-    std::vector<double> d;
-    while (order_.size() > 1 && flops <= allowance) {
-      direction(d);
-      flops += 2.0 * static_cast<double>(order_.size() * order_.size());
+    fill(dual, rows, ridge);
+    if (!factorise(ridge)) return flops;
+    while (left_.size() > 1 && flops <= allowance) {
+      const std::size_t m = left_.size();
+      const double lambda = direction();
+      flops += 2.0 * static_cast<double>(m * m);
       double step = 1;
-      std::size_t blocking = order_.size();
-      for (std::size_t a = 0; a < order_.size(); ++a) {
-        const std::size_t k = variable[order_[a]];
-        const double room = d[a] > 0 ? dual.hi(k) - dual.u[k] : dual.lo(k) - dual.u[k];
-        const double reach = d[a] != 0 ? room / d[a] : 2.0;
+      std::size_t blocking = m;
+      for (std::size_t a = 0; a < m; ++a) {
+        const std::size_t k = left_[a];
+        const double room = d_[a] > 0 ? dual.hi(k) - dual.u[k] : dual.lo(k) - dual.u[k];
+        const double reach = d_[a] != 0 ? room / d_[a] : 2.0;
         if (reach < step) step = reach, blocking = a;
       }
       step = std::max(step, 0.0);
-      for (std::size_t a = 0; a < order_.size(); ++a) {
-        const std::size_t k = variable[order_[a]];
-        const double next = a == blocking ? (d[a] > 0 ? dual.hi(k) : dual.lo(k))
-                                          : dual.u[k] + step * d[a];
+      for (std::size_t a = 0; a < m; ++a) {
+        const std::size_t k = left_[a];
+        const double next = a == blocking ? (d_[a] > 0 ? dual.hi(k) : dual.lo(k))
+                                          : dual.u[k] + step * d_[a];
         dual.G[k / dual.stride] += next - dual.u[k];
         dual.u[k] = next;
-        slope[order_[a]] = (1 - step) * slope[order_[a]] + step * lambda_;
+        row(a)[m] += step * (lambda * row(a)[m + 1] - row(a)[m]);
       }
-      if (blocking == order_.size()) break;
+      if (blocking == m) break;
       remove(blocking);
-      flops += 3.0 * static_cast<double>(order_.size() * order_.size());
+      flops += 3.0 * static_cast<double>((m - 1) * (m - 1));
     }
     return flops;
   }
 
  private:
-  void solve(std::vector<double>& x) const {  // L L' x = x, L packed by `order_.size()` rows
-    const std::size_t k = order_.size();
-    for (std::size_t a = 0; a < k; ++a)
-      x[a] = (x[a] - dot(&L_[a * m_], x.data(), a)) / L_[a * m_ + a];
-    for (std::size_t a = k; a-- > 0;) {
-      x[a] /= L_[a * m_ + a];
-      const double t = x[a];
-      const double* row = &L_[a * m_];
-      for (std::size_t b = 0; b < a; ++b) x[b] -= t * row[b];
+  double* row(std::size_t a) { return &R_[a * ld_]; }
+
+  // The upper triangle of H_ab = K_{i_a i_b} + h^2 [q_a == q_b >= 1] + ridge, and two columns
+  // beside it: the slopes, and ones.
+  template <class Rows>
+  void fill(const Dual& dual, Rows& rows, double ridge) {
+    const std::size_t m = variable.size();
+    left_ = variable;
+    ld_ = padded(m + 2) + kD;  // not a power of two, which caches are slow with
+    if (R_.size() < (m + kPanel) * ld_) R_.reset((m + kPanel) * ld_);
+    point_.resize(m);
+    for (std::size_t a = 0; a < m; ++a) point_[a] = variable[a] % dual.stride;
+    for (std::size_t a = 0; a < m; ++a) {
+      const auto* K = rows.row(point_[a]);
+      const std::size_t q = variable[a] / dual.stride, end = (q + 1) * dual.stride;
+      double* R = row(a);
+      for (std::size_t b = a; b < m; ++b)
+        R[b] = static_cast<double>(K[point_[b]]) + (q > 0 && variable[b] < end ? dual.h2 : 0.0);
+      R[a] *= 1 + ridge;
+      R[m] = slope[a];
+      R[m + 1] = 1;
     }
   }
 
-  // Deletes row `gone` of L and restores the triangle by Givens rotations of columns.
+  // H = R'R; the columns beside it become R'^-1 times themselves.
+  bool factorise(double ridge) {
+    const std::size_t m = left_.size();
+    for (std::size_t top = 0; top < m; top += kPanel) {
+      double whole[kPanel];
+      for (std::size_t r = 0; r < kPanel; ++r) whole[r] = row(top + r)[top + r];
+      for (std::size_t j = top / kD * kD; j < m + 2; j += 2 * kD) {  // less what earlier rows give
+        vd sums[kPanel][2] = {};
+        for (std::size_t c = 0; c < top; ++c) {
+          const double *at = row(c) + j, *by = row(c) + top;
+          for (std::size_t r = 0; r < kPanel; ++r)
+            for (std::size_t w = 0; w < 2; ++w) sums[r][w] += by[r] * load(at + w * kD);
+        }
+        for (std::size_t r = 0; r < kPanel; ++r)
+          for (std::size_t w = 0; w < 2; ++w) {
+            double* to = row(top + r) + j + w * kD;
+            store(to, load(to) - sums[r][w]);
+          }
+      }
+      for (std::size_t a = top; a < std::min(m, top + kPanel); ++a) {
+        double* R = row(a);
+        for (std::size_t c = top; c < a; ++c) axpy(-row(c)[a], row(c) + a, R + a, m + 2 - a);
+        if (!(R[a] > 0.25 * ridge * whole[a - top])) return false;
+        const double scale = 1 / std::sqrt(R[a]);
+        for (std::size_t j = a; j < m + 2; ++j) R[j] *= scale;
+      }
+    }
+    return true;
+  }
+
+  // The Newton step d over the variables still free; returns the multiplier of its sum.
+  double direction() {
+    const std::size_t m = left_.size();
+    d_.resize(m);
+    double sd = 0, s1 = 0;
+    for (std::size_t a = 0; a < m; ++a) {
+      const double *beside = row(a) + m;
+      sd += beside[0] * beside[1];
+      s1 += beside[1] * beside[1];
+    }
+    const double lambda = s1 > 0 ? sd / s1 : 0.0;
+    double drift = 0;
+    for (std::size_t end = m, top; end > 0; end = top) {
+      top = end - std::min(end, kPanel);
+      double sums[kPanel];
+      dots<kPanel>(row(top) + end, ld_, d_.data() + end, m - end, sums);
+      for (std::size_t a = end; a-- > top;) {
+        const double* R = row(a);
+        double s = R[m] - lambda * R[m + 1] - sums[a - top];
+        for (std::size_t b = a + 1; b < end; ++b) s -= R[b] * d_[b];
+        drift += d_[a] = s / R[a];
+      }
+    }
+    // Where H is nearly singular the parts cancel: the sum must stay 0 all the same.
+    for (double& d : d_) d -= drift / static_cast<double>(m);
+    return lambda;
+  }
+
+  // Deletes column `gone` of R and restores the triangle by Givens rotations of rows.
   void remove(std::size_t gone) {
-    const std::size_t k = order_.size();
-    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(gone));
-    for (std::size_t a = gone; a + 1 < k; ++a)
-      std::copy(&L_[(a + 1) * m_], &L_[(a + 1) * m_] + a + 2, &L_[a * m_]);
-    for (std::size_t c = gone; c + 1 < k; ++c) {  // zero the superdiagonal entry (c, c + 1)
-      const double x = L_[c * m_ + c], z = L_[c * m_ + c + 1], r = std::sqrt(x * x + z * z);
-      const double cs = x / r, sn = z / r;
-      for (std::size_t a = c; a + 1 < k; ++a) {
-        double* row = &L_[a * m_];
-        const double p = row[c], t = row[c + 1];
-        row[c] = cs * p + sn * t;
-        row[c + 1] = cs * t - sn * p;
+    const std::size_t m = left_.size();
+    left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(gone));
+    for (std::size_t a = 0; a < m; ++a) {
+      const std::size_t from = std::max(a, gone + 1);
+      std::copy(row(a) + from, row(a) + m + 2, row(a) + from - 1);
+    }
+    for (std::size_t c = gone; c + 1 < m; ++c) {  // zero the entry (c + 1, c) below the diagonal
+      double *upper = row(c), *lower = row(c + 1);
+      const double x = upper[c], z = lower[c], r = std::sqrt(x * x + z * z), cs = x / r, sn = z / r;
+      for (std::size_t j = c; j <= m; ++j) {
+        const double p = upper[j], t = lower[j];
+        upper[j] = cs * p + sn * t;
+        lower[j] = cs * t - sn * p;
       }
     }
   }
 
   static constexpr std::size_t kPanel = 4;
-  std::vector<double> L_, ones_;
-  std::vector<std::size_t> order_;
-  std::size_t m_ = 0;
-  double lambda_ = 0;
+  Buffer<double> R_;  // (variables, ld)
+  std::size_t ld_ = 0;
+  std::vector<std::size_t> left_, point_;
+  std::vector<double> d_;
 };
 
 // f = K B, in double, whatever the type of the rows.
