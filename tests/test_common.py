@@ -80,7 +80,7 @@ SETTINGS = {
     "EmbeddedRejectSVC": [
         {"n_starts": 2},
         {"n_starts": 2, "kernel": "rbf"},
-        {"second_order": True, "n_starts": 1},
+        {"second_order": True, "n_starts": 1, "reject_cost": 0.4},
     ],
     "FrankHallReject": [
         {"estimator": LINEAR, "reject_cost": None, **SORTED},
