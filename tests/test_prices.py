@@ -137,6 +137,13 @@ def test_a_table_with_decimal_commas(tmp_path):
         "\ufeffwahr;default;repaid;review\r\ndefault;;0,5;0,1\r\nrepaid;2;0;0,1\r\n".encode()
     )
     assert_array_equal(price_matrix(path, LOAN), [[0, 0.5, 0.1], [2, 0, 0.1]])
+    for cell, value in {"1,5*a": 15, "max(1, 2*a)": 20, "max(1,2*a)": None}.items():
+        path.write_text(f"class;default;repaid;review\ndefault;;{cell};0,1\nrepaid;2;;0,1\n")
+        if value is None:  # 1.2 times a, or 1 and twice a
+            with pytest.raises(RejoError, match="decimal mark"):
+                read_prices(str(path))
+        else:
+            assert price_matrix(path, LOAN, columns={"a": [10]})[0, 0, 1] == value
 
 
 # ---- errors ---------------------------------------------------------------------------------
@@ -456,11 +463,21 @@ def test_a_formula_without_columns_is_a_number():
         ({"amuont": [1.0]}, "'amount' is not .*Did you mean 'amuont'"),
         ({"amount": ["much"]}, "'amount' does not hold numbers alone"),
         (None, "'amount' is not a number or a column"),
+        ({"amount": [[1.0, 2.0]]}, "'amount' does not hold numbers alone"),
+        ({"amount": 3.0}, "'amount' does not hold numbers alone"),
+        ({"amount": np.array(["2024-05-01"], dtype="M8[D]")}, "does not hold numbers alone"),
+        ({"amount": [1.0, 2.0], "fee": [1.0]}, "'fee' has another length"),
     ],
 )
 def test_columns_of_formulas_that_are_not_there(columns, message):
     with pytest.raises(RejoError, match=message):
-        price_matrix("error=amount,review=1", LOAN, columns=columns)
+        price_matrix("error=amount+fee,review=1", LOAN, columns=columns)
+
+
+def test_masked_numbers_are_missing_and_numbers_may_be_names():
+    masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+    found = price_matrix('error="7",review=1', LOAN, columns={7: masked})
+    assert_array_equal(found[:, 0, 1], [1.0, np.nan])
 
 
 @given(st.text(alphabet='ab1.5+-*(),"minx _\n\x00é٣^=/e', max_size=40))

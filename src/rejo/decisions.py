@@ -3,9 +3,8 @@
 Prices are a matrix ``L`` of shape (K, K + 1): rows are true classes, columns the K decisions and,
 last, the review.  A case with the posteriors ``p`` (K,) is expected to cost ``p @ L``, an entry for
 each column, and the cheapest column is the decision; a tie goes to the review.  Prices of each case
-have the shape (n, K, K + 1).  With one price 1
-for every error and one price ``w`` for a review this is Chow's rule: review iff
-``max p <= 1 - w``.
+have the shape (n, K, K + 1).  With one price 1 for every error and one price ``w`` for a review
+this is Chow's rule: review iff ``max p <= 1 - w``.
 
 *What a review is worth* is the cost of the cheapest decision minus that of the review.  It is the
 order of a review queue, and every operating point is a cut in it.

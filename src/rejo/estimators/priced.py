@@ -19,7 +19,6 @@ from rejo.prices import (
     HIGHEST,
     CasePrices,
     check_reviews_pay,
-    is_array,
     mean_prices,
     of_rows,
     price_columns,
@@ -69,8 +68,7 @@ class PricedClassifier(RejectClassifier):
         check_is_fitted(self)
         if price_columns(cost_of) and prices is not None:
             by: Any = CasePrices.of(cost_of, None, ordered=_has_order(self.classes_, self._ordered))
-            n = len(prices if is_array(prices) else prices[by.columns[0]])
-            found = by.learned(self.classes_.tolist(), None, prices, n)
+            found = by.learned(self.classes_.tolist(), None, prices, None)
             model = self.at(prices=mean_prices(found), case_prices=by)
             model.cost_of = cost_of
             return model

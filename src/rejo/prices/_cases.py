@@ -61,10 +61,11 @@ class CasePrices(NamedTuple):
         """The columns that formulas name."""
         return price_columns(self.formulas)
 
-    def at(self, classes: Sequence[Any], X: Any, prices: Any, n: int) -> Any:
+    def at(self, classes: Sequence[Any], X: Any, prices: Any, n: int | None) -> Any:
         """Return prices of ``n`` cases, in blocks; (K, K + 1) if those of all are the same.
 
-        They come from ``prices``, an array or the columns, or else from the columns of ``X``.
+        They come from ``prices``, an array or the columns, or else from the columns of ``X``, of
+        as many cases as there are if ``n`` is None.
         """
         if is_array(prices):
             L = case_array(prices, len(classes))
@@ -77,8 +78,7 @@ class CasePrices(NamedTuple):
             )
         else:
             columns = numbers_of(formulas_of(self.formulas), X if prices is None else prices)
-            sizes = [len(values) for values in columns.values()]
-            size = n if sizes.count(n) == len(sizes) else next(x for x in sizes if x != n)
+            size = len(next(iter(columns.values())))
             alike = all(map(_is_one, columns.values()))
             how = self.formulas, list(classes), self.ordered
             complete(resolve(*how))
@@ -87,12 +87,13 @@ class CasePrices(NamedTuple):
                 some = {name: values[rows] for name, values in columns.items()}
                 return resolve(*how, columns=some).matrix()
 
-            found = CaseBlocks(taken, n, self.cut)
-        if size != n:
+            found = CaseBlocks(taken, size, self.cut)
+        if n is not None and size != n:
             raise RejoError(f"there are prices of {size:,} cases, not {n:,}", parameter="prices")
-        return np.ascontiguousarray(found[:1][0]) if alike else found
+        first = found[:1]
+        return found if not alike or np.isnan(first).any() else np.ascontiguousarray(first[0])
 
-    def learned(self, classes: Sequence[Any], X: Any, prices: Any, n: int) -> Floats:
+    def learned(self, classes: Sequence[Any], X: Any, prices: Any, n: int | None) -> Floats:
         """Return the prices of ``n`` training cases as an array; refuse cases without one."""
         L = self.at(classes, X, prices, n)[:]
         if np.isnan(L).any():

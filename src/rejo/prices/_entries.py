@@ -160,6 +160,13 @@ def _from_csv(path: Path) -> Iterator[Entry]:
             fail(f"row {true!r} has more cells than the first line", where=where)
         for j, (column, cell) in enumerate(zip(columns, cells, strict=False)):
             written = re.sub(r"(?<=\d),(?=\d)", ".", cell) if sep == ";" else cell
+            if written != cell and re.search(r"\b(min|max)\s*\(", cell):
+                fail(
+                    f"row {true!r}, column {column!r}: is the comma in {cell.strip()!r:.60} a "
+                    "decimal mark, or between two prices?",
+                    "Beside min and max, write 0.5, and a blank after each comma.",
+                    where=where,
+                )
             if written.strip():
                 yield cell_entry(true, None if j == review else column, written, where)
 

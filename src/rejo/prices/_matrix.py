@@ -192,20 +192,22 @@ def column_names(X: Any) -> list[Any]:
 
 
 def as_numbers(column: Any) -> Any:
-    """A column as floats, NaN where a cell is empty."""
+    """A column (n,) as floats, NaN where a cell is empty; refuse dates, and what is no column."""
+    if np.ndim(column) != 1 or getattr(getattr(column, "dtype", None), "kind", "") in tuple("mM"):
+        raise TypeError("not a column of numbers")
     if hasattr(column, "dtype") and hasattr(column, "isna"):  # of pandas, which has an NA
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(column, dtype=np.float64)
+    return np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)
 
 
 def numbers_of(formulas: Iterable[Formula], columns: Any) -> dict[str, Floats]:
     """Return the columns that formulas name as numbers; NaN where a cell is empty."""
     found: dict[str, Floats] = {}
+    known = {str(name): name for name in column_names(columns)}
     for formula in formulas:
         for name in formula.columns:
-            known = column_names(columns)
             if name not in known:
-                close = close_words(name, list(map(str, known)), n=1)
+                close = close_words(name, list(known), n=1)
                 fail(
                     f"{formula.text!r:.60}: {name!r:.40} is not a number or a column of the cases",
                     f"Did you mean {close[0]!r}?"
@@ -214,12 +216,14 @@ def numbers_of(formulas: Iterable[Formula], columns: Any) -> dict[str, Floats]:
                     f"pass it, such as prices={{{name!r:.40}: [...]}}.",
                 )
             try:
-                found[name] = as_numbers(columns[name])
+                found[name] = as_numbers(columns[known[name]])
             except (TypeError, ValueError):
                 fail(
                     f"{formula.text!r:.60}: the column {name!r:.40} does not hold numbers alone",
-                    "Prices need numbers.",
+                    "Prices need one column of numbers by this name.",
                 )
+            if len(found[name]) != len(next(iter(found.values()))):
+                fail(f"{formula.text!r:.60}: the column {name!r:.40} has another length")
     return found
 
 
