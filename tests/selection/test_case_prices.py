@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
@@ -123,6 +124,10 @@ def test_a_case_without_a_price(bad):
     model = RejectClassifierCV(LogisticRegression(), cost_of=COSTS, review_budget=0.2)
     model.fit(X, y, prices=table)
     before = model.judge(X, prices=table)
+    for n in (1, 3):  # all alike, and none has a price
+        found = model.judge(X[:n], prices={"amount": [bad] * n})
+        assert_array_equal(found.kind, NO_PRICE)
+        assert_array_equal(found.decision, -1)
     odd = table.copy()
     odd.loc[[4, 7], "amount"] = bad
     found = model.judge(X, prices=odd)
@@ -154,6 +159,8 @@ def test_what_is_missing_is_named():
         model.predict(X, prices=np.ones((60, 2, 2)))
     with pytest.raises(RejoError, match="right decision"):
         model.predict(X, prices=np.ones((60, 2, 3)))
+    with pytest.raises(RejoError, match="'amuont'.*Did you mean 'amount'"):
+        model.at(cost_of="error=amuont,review=4", prices=table)
     with pytest.raises(TypeError, match="prices"):
         RejoLinear().fit(X, y).predict(X, prices=table)
     by_array = RejectClassifierCV(LogisticRegression()).fit(X, y, prices=matrix(table))
@@ -247,6 +254,24 @@ def test_a_promise_of_money_counts_what_is_known_beforehand():
     )
     with pytest.raises(TargetUnattainable, match="min"):
         asked.fit(X, y, prices=heavy)
+
+
+def test_a_share_of_the_money_is_a_limit_if_reviews_are_free():
+    X, y, table = loans(6000)
+    amount = table["amount"].clip(upper=10_000)
+    free = RejectClassifierCV(LogisticRegression(), cost_of="error=amount,review=0", cv=3,
+                              confidence=0.9, random_state=0)  # fmt: skip
+    new, y_new, more = loans(20_000, seed=1)
+    shares = []
+    for share in (0.02, 0.08):
+        model = clone(free).set_params(max_cost=share * amount.mean())
+        model.fit(X, y, prices={"amount": amount})
+        shares.append(float(model.reject_mask(new, prices=more).mean()))
+        paid = 1 - model.score(new, y_new, prices=more.clip(upper=10_000))
+        assert paid <= share * amount.mean()
+    assert 0 < shares[1] < shares[0] < 0.9
+    free.fit(X, y, prices={"amount": amount})  # without a limit, the lowest cost
+    assert free.reject_mask(new, prices=more).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -152,6 +152,17 @@ class Tests(NamedTuple):
             return None
         return float(of_rows(self.prices, self.own.rows).max())
 
+    @property
+    def price_cut(self) -> float:
+        """The cut up to which a review pays; if reviews are free, a cost says nothing of them.
+
+        As few as keep it are asked for then, as with errors.
+        """
+        L, bounded = self.prices, any(x.rate == "mean_cost" and x.most for x in self.limits)
+        if bounded and L is not None and not L[..., -1].any():
+            return self.own.ends[0]
+        return self.own.price_cut
+
     def kept(self, reviewed: Sequence[int]) -> list[Limit]:
         """The limits that remain if some groups are reviewed entirely."""
         return [x for x in self.limits if x.by != "group" or x.member not in reviewed]
@@ -173,7 +184,7 @@ class Tests(NamedTuple):
         own = reviewing(self.own, reviewed)
         kept = cuts[int(self.hopes(limits, own, cuts).argmax()) :]
         if self.prices is not None and not reviewed:  # up to this cut, a review pays anyway
-            kept = kept[: max(1, int((kept <= own.price_cut).sum()))]
+            kept = kept[: max(1, int((kept <= self.price_cut).sum()))]
         return kept
 
     def lines(self, small: tuple[int, ...], review: bool) -> dict[tuple[int, ...], Floats]:
@@ -197,7 +208,8 @@ class Tests(NamedTuple):
 
     def cuts(self, limits: Sequence[Limit], reviewed: Sequence[int]) -> Floats:
         """Candidates (m,) from many reviews to few, by shares of reviews out of fold."""
-        if all(limit.rate == "mean_cost" for limit in limits):
+        lowest = self.price_cut == self.own.price_cut
+        if lowest and all(limit.rate == "mean_cost" for limit in limits):
             return np.array([self.own.price_cut])  # the lowest expected cost
         cuts = self.given
         if cuts is None:
@@ -205,9 +217,9 @@ class Tests(NamedTuple):
             cuts = own.cuts_at(SHARES)
         if self.prices is not None:  # limits count where prices would not keep them
             if not any(limit.limits_errors for limit in limits):
-                cuts = np.maximum(cuts, self.own.price_cut)
+                cuts = np.maximum(cuts, self.price_cut)
             elif all(limit.limits_errors for limit in limits):
-                cuts = np.minimum(cuts, self.own.price_cut)
+                cuts = np.minimum(cuts, self.price_cut)
         return np.unique(cuts)
 
     def hopes(self, limits: Sequence[Limit], own: OutOfFold, cuts: Floats) -> Floats:

@@ -147,7 +147,9 @@ def reason(model: Any) -> str:
     """Say what was asked for, at which prices, and what cases cost if prices were given."""
     limits, prices, reject_cost = model.limits_, model._prices_said, model.reject_cost_
     costs = model.costs_
-    said = [_asked(limits, priced=prices is not None)] if limits else []
+    free = costs is not None and costs.review_all == 0  # then a limit of the cost is all there is
+    priced = prices is not None and not (free and any(x.rate == "mean_cost" for x in limits))
+    said = [_asked(limits, priced=priced)] if limits else []
     if prices is not None:
         said.append(prices)
     elif not limits:
