@@ -165,6 +165,36 @@ def test_prices_that_cannot_be_are_refused_in_training(run, given, cell, words):
     assert all(word in last for word in words), last
 
 
+def test_a_review_may_pay_where_errors_are_not_most_expensive(run, refused):
+    """To turn away a large loan costs nothing, and a review never pays there."""
+    make_loans(200).to_csv("loans.csv", index=False)
+    words = ("train", "loans.csv", "--target", "target", "--model", "logistic-posterior")
+    costs = "error:default=0.6*amount,error:repaid=max(0, 400-0.1*amount),review={}"
+    assert run(*words, "--costs", costs.format(40), "-o", "m.rejo")[0] == 0
+    refused(2, *words, "--costs", costs.format(4000), "-o", "m.rejo", "--overwrite")
+
+
+def test_very_large_amounts_are_ranked_to_the_last_digit(run, predict):
+    table = make_loans(150).assign(amount=lambda t: 1e9 + t["age"])
+    table.to_csv("loans.csv", index=False)
+    costs = "error=amount,review=1000"
+    assert run("train", "loans.csv", "--target", "target", "--costs", costs, "--drop",
+               "amount,age,risk", "--model", "logistic-posterior", "-o", "m.rejo")[0] == 0  # fmt: skip
+    found = predict("m.rejo", "loans.csv")
+    for _, some in found.astype({"rank": int}).groupby("chance_wrong"):
+        amounts = table.loc[some.sort_values("rank").index, "amount"]
+        assert amounts.is_monotonic_decreasing
+
+
+def test_a_learner_that_errs_where_it_is_cheap_has_learned(run):
+    table = make_loans(400)
+    table["risk"] = 3 * (table["target"] == "default") + table["risk"]
+    table.to_csv("loans.csv", index=False)
+    words = ("train", "loans.csv", "--target", "target", "--model", "logistic", "-o", "m.rejo")
+    _, out, _ = run(*words, "--costs", "error:default=500,error:repaid=1,review=0.9", "--json")
+    assert not any("learned" in hint for hint in json.loads(out)["remarks"])
+
+
 def test_look_and_inspect_say_what_a_column_is_used_for(lender, run):
     make_loans(100).to_csv("loans.csv", index=False)
     words = ("look", "loans.csv", "--target", "target", "--costs", COSTS, "--json")

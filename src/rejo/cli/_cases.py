@@ -188,10 +188,24 @@ def case_prices(cases: Any, costs: Mapping[str, float | str], arguments: Any) ->
                 remedy="Keep it in bounds, such as max(0, ...), or leave such rows out "
                 f"({len(rows):,} of {len(found):,}).",
             )
-        gain = found[:, :, :-1].max(axis=(1, 2)) / found[:, :, -1].min(axis=1)
-        one = found[np.nanargmax(gain)]  # where a review is most likely to pay
+        one = found[_most_worth_a_review(found)]
     check_reviews_pay(one, cases.classes, ordered=cases.ordered)
     return found
+
+
+def _most_worth_a_review(prices: Any) -> int:
+    """Return the case (n, K, K + 1) where a review is likeliest to pay; of two classes exactly.
+
+    Between two classes whose errors cost ``a`` and ``b``, doubt is greatest where the first has the
+    posterior ``b / (a + b)``: a decision then costs ``a * b / (a + b)``.
+    """
+    import numpy as np
+
+    errors, review = prices[:, :, :-1], prices[:, :, -1, None]
+    a, b = errors, errors.transpose(0, 2, 1)
+    own = b * review + a * review.transpose(0, 2, 1)  # what a review costs there
+    gain = np.divide(a * b, own, out=np.where(a * b > 0, np.inf, 0.0), where=own > 0)
+    return int(gain.max(axis=(1, 2)).argmax())
 
 
 def _warn_of_repeated(ids: Any, name: str) -> None:

@@ -179,8 +179,10 @@ def hints(cases: Cases, model: Any, suspects: list[Any]) -> list[str]:
                 "each one alone."
             )
         learnt = wrong < guess
-        if (L := model.prices_) is not None:  # errors of some classes may be cheap
-            learnt = L[y, forced].mean() < (share @ L[:, :-1]).min()
+        if model.prices_ is not None:  # errors of some classes may be cheap
+            right = np.bincount(y[forced == y], minlength=len(share)) / np.bincount(y)
+            chance = np.sqrt((0.25 / np.bincount(y)).sum()) / len(share)
+            learnt = right.mean() > 1 / len(share) + 2 * chance
         if judged is not None:
             entropy = -float((share[share > 0] * np.log(share[share > 0])).sum())
             learnt = choice.chosen.log_loss < LEARNT * entropy

@@ -21,7 +21,7 @@ from rejo.estimators import (
     reject_label_of,
 )
 from rejo.persistence import ModelFile, ModelFileError
-from rejo.prices import price_columns, price_matrix
+from rejo.prices import HIGHEST, price_columns, price_matrix
 from rejo.scoring.cases import Cases
 from rejo.tables import (
     Doubt,
@@ -174,9 +174,13 @@ class Opened:
                 X = X.fillna(X.median()).fillna(0.0)
                 found = self._judge(X, group)
         if self.priced and found.worth is not None:
-            # The worth of cases of all parts of a table is compared: it needs a scale for all.
+            # The worth of cases of all parts of a table is compared: it needs a scale for all, on
+            # which large amounts differ, too.
             worth = np.nan_to_num(found.worth)
-            found = found._replace(sureness=1.0 - worth / (1.0 + np.abs(worth)))
+            scale = np.log1p(2 * HIGHEST)  # of an error, and of a mistake of the reviewer
+            found = found._replace(
+                sureness=1.0 - np.copysign(np.log1p(np.abs(worth)), worth) / scale
+            )
         if found.kind is not None:
             for row in np.flatnonzero(found.kind == NO_PRICE).tolist():
                 doubts.setdefault(row, self._unpriced(X.iloc[row]))
