@@ -177,9 +177,9 @@ def test_a_review_may_pay_where_errors_are_not_most_expensive(run, refused):
 def test_very_large_amounts_are_ranked_to_the_last_digit(run, predict):
     table = make_loans(150).assign(amount=lambda t: 1e9 + t["age"])
     table.to_csv("loans.csv", index=False)
+    words = ("--target", "target", "--drop", "amount,age,risk", "--model", "logistic-posterior")
     costs = "error=amount,review=1000"
-    assert run("train", "loans.csv", "--target", "target", "--costs", costs, "--drop",
-               "amount,age,risk", "--model", "logistic-posterior", "-o", "m.rejo")[0] == 0  # fmt: skip
+    assert run("train", "loans.csv", *words, "--costs", costs, "-o", "m.rejo")[0] == 0
     found = predict("m.rejo", "loans.csv")
     for _, some in found.astype({"rank": int}).groupby("chance_wrong"):
         amounts = table.loc[some.sort_values("rank").index, "amount"]

@@ -159,7 +159,7 @@ def test_what_is_missing_is_named():
         model.predict(X, prices=np.ones((60, 2, 2)))
     with pytest.raises(RejoError, match="right decision"):
         model.predict(X, prices=np.ones((60, 2, 3)))
-    with pytest.raises(RejoError, match="'amuont'.*Did you mean 'amount'"):
+    with pytest.raises(RejoError, match=r"'amuont'.*Did you mean 'amount'"):
         model.at(cost_of="error=amuont,review=4", prices=table)
     with pytest.raises(TypeError, match="prices"):
         RejoLinear().fit(X, y).predict(X, prices=table)
