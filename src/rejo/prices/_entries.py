@@ -96,14 +96,14 @@ def _from_text(text: str) -> Iterator[Entry]:
 
 def _parts(text: str) -> list[str]:
     """Cut at each comma and semicolon that is not inside quotes or parentheses."""
-    parts, depth = [""], 0
-    for piece in re.findall(rf"{_QUOTED}|.", text, re.DOTALL):
-        depth = max(depth + (piece == "(") - (piece == ")"), 0)
-        if piece in ",;" and not depth:
-            parts.append("")
-        else:
-            parts[-1] += piece
-    return [part for part in parts if part]
+    parts, depth, start = [], 0, 0
+    for piece in re.finditer(rf"{_QUOTED}|[(),;]", text):
+        sign = piece[0]
+        depth = max(depth + (sign == "(") - (sign == ")"), 0)
+        if sign in ",;" and not depth:
+            parts.append(text[start : piece.start()])
+            start = piece.end()
+    return [part for part in [*parts, text[start:]] if part]
 
 
 def _from_dict(cost_of: Mapping[Any, Any]) -> Iterator[Entry]:
