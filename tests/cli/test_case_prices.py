@@ -123,6 +123,25 @@ def test_evaluate_counts_money_case_by_case(lender, run):
         assert cost == pytest.approx(paid[table["target"] == label].sum())
 
 
+def test_cases_without_a_price_count_in_no_cost(lender, run, folder):
+    table = pd.read_csv(lender[1])
+    table.loc[:9, "amount"] = -500.0
+    table.to_csv("some.csv", index=False)
+    table[10:].to_csv("priced.csv", index=False)
+    table.assign(amount=-500.0).to_csv("none.csv", index=False)
+    some, priced, none = (
+        json.loads(run("evaluate", lender[0], f"{name}.csv", "--json", *more)[1])
+        for name, *more in (["some"], ["priced"], ["none", "--report", "page.html"])
+    )
+    assert some["costs"] == pytest.approx(priced["costs"])
+    assert some["seen"]["mean_cost"]["estimate"] == pytest.approx(some["costs"]["decided"])
+    assert some["target"][0]["seen"] == pytest.approx(some["costs"]["decided"])
+    money = sum(row["cost"] for row in some["by_true_class"])
+    assert money / 190 == pytest.approx(some["costs"]["decided"])
+    assert (none["costs"], none["target"]) == (None, [])
+    assert "mean_cost" not in none["seen"]
+
+
 def run_decisions(run, model, new):
     assert run("predict", model, new, "-o", "own.csv", "--overwrite")[0] == 0
     words = pd.read_csv("own.csv")["decision"]
@@ -147,6 +166,7 @@ def test_new_prices_of_evaluate_may_name_columns_that_the_model_reads(lender, ru
         ("error=0.6*target,review=40", None, ["--target"]),
         (COSTS, "abc", ["amount", "line 9", "abc"]),
         (COSTS, "", ["amount", "line 9"]),
+        (COSTS, "dates", ["amount", "line 2", "2024-05-01"]),
         (COSTS, "-500", ["amount", "line 9", "-500"]),
         ("error:bad=amount,error=5,review=40", None, ["bad", "default"]),
         ("error=0.001*amount,review=4000", None, ["review"]),
@@ -155,7 +175,9 @@ def test_new_prices_of_evaluate_may_name_columns_that_the_model_reads(lender, ru
 def test_prices_that_cannot_be_are_refused_in_training(run, given, cell, words):
     table = make_loans(100).astype({"amount": object})
     if cell is not None:
-        table.loc[7, "amount"] = cell
+        table.loc[7 if cell != "dates" else slice(None), "amount"] = cell.replace(
+            "dates", "2024-05-01"
+        )
     table.to_csv("loans.csv", index=False)
     code, _, err = run(
         "train", "loans.csv", "--target", "target", "--costs", given, "-o", "m.rejo"

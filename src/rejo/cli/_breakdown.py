@@ -18,7 +18,8 @@ class BreakdownRow(NamedTuple):
     n: int
     reviewed: int
     wrong: int
-    cost: float = nan  # of all of them; NaN if there are no prices
+    cost: float = 0.0  # of those that have a price
+    priced: int = 0  # how many these are
 
     @property
     def decided(self) -> int:
@@ -40,7 +41,7 @@ def split(
 ) -> list[Breakdown]:  # fmt: skip
     """Count by true class, by decided class and, if there is such a column, by its values.
 
-    ``paid`` (n,) is what the cases cost, if that is known.
+    ``paid`` (n,) is what the cases cost, NaN where that is not known.
     """
     import numpy as np
     import pandas as pd
@@ -76,11 +77,13 @@ def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str], paid: Any) ->
         return []
     counts = tally(decision, y, fold=code)
     columns = np.stack([counts.total, counts.rejected, counts.wrong]).astype(int).T.tolist()
-    cost = np.bincount(code, weights=paid).tolist()
+    priced = ~np.isnan(paid)
+    cost = np.bincount(code, weights=np.where(priced, paid, 0.0)).tolist()
+    known = np.bincount(code[priced], minlength=len(cost)).tolist()
     return [
-        BreakdownRow(str(label), n, reviewed, wrong, money)
-        for label, (n, reviewed, wrong), money in zip(labels, columns, cost, strict=False)
-        if n
+        BreakdownRow(str(label), *counted, *money)
+        for label, counted, *money in zip(labels, columns, cost, known, strict=False)
+        if counted[0]
     ]
 
 
@@ -95,7 +98,7 @@ def as_json(parts: Sequence[Breakdown], worth: float) -> dict[str, Any]:
                 rates["rejection_rate"] = _rate(row.reviewed, row.n, worth)
                 rates["error_rate"] = _rate(row.wrong, row.n, worth)
             counts: dict[str, float] = {"n_cases": row.n, "reviewed": row.reviewed}
-            counts |= {"wrong": row.wrong} | ({} if isnan(row.cost) else {"cost": row.cost})
+            counts |= {"wrong": row.wrong} | ({"cost": row.cost} if row.priced else {})
             named = {name: rate._asdict() for name, rate in rates.items()}
             rows.append({"value": row.value, **counts, **named})
         found[key] = rows if key != "by_group" else {"column": part.title, "groups": rows}
@@ -115,7 +118,7 @@ def as_text(parts: Sequence[Breakdown], worth: float) -> str:
     """
     columns = list(zip(*parts[0].rows, strict=True))[1:]
     every = BreakdownRow("all cases", *map(sum, columns))
-    money = "" if isnan(every.cost) else "cost of a case"
+    money = "cost of a case" if every.priced else ""
     lines = [("", "sent to review", "wrong, of the decided", money, ""), _line(every, True)]
     for part in parts:
         if not part.rows:
@@ -146,7 +149,7 @@ def _line(
     label = one_line(row.value) or "(empty)"
     label = label if len(label) <= LONGEST else label[: LONGEST - 3] + "..."
     sent = _share(row.reviewed, row.n) if reviews else ""
-    cost = "" if isnan(row.cost) else amount(row.cost / row.n)
+    cost = amount(row.cost / row.priced) if row.priced else ""
     return indent + label, sent, _share(row.wrong, row.decided), cost, mark
 
 

@@ -85,12 +85,11 @@ def run(arguments: argparse.Namespace) -> None:
     opened, cases, rates, expected = found.opened, found.cases, found.rates, found.expected
     y, in_doubt, n = cases.y, cases.doubts, cases.n_independent
     prices = _prices(arguments, opened)
-    costs, paid = None, None
-    if prices is not None:
-        paid, *others = _paid(prices, opened, cases, cases.decision, -1, cases.forced)
-        means = map(_mean, (paid, *others))
+    costs, paid = None, _paid(prices, opened, cases)
+    if paid is not None:
+        means = np.nanmean(paid, axis=1).tolist()
         costs = dict(zip(("decided", "review_all", "decide_all"), means, strict=True))
-        paid = np.nan_to_num(paid)  # a case without a price costs nothing that is known
+        paid = paid[0]
     parts = breakdown.split(cases.decision, y, opened.classes, cases.by, cases.values, paid)
     if arguments.json:
         print_json({
@@ -151,9 +150,7 @@ def evaluate(arguments: argparse.Namespace) -> Evaluation:
     prices = getattr(opened.model, "prices_", None)
     if (by := getattr(opened.model, "case_prices_", None)) is not None:
         prices = by.formulas
-    paid = None
-    if prices is not None:
-        paid = _paid(prices, opened, cases, cases.decision, -1, cases.forced)
+    paid = _paid(prices, opened, cases)
     rates = _rates(cases.decision, cases.y, n / len(cases.y), None if paid is None else paid[0])
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
@@ -167,6 +164,8 @@ def write_page(arguments: argparse.Namespace, found: Evaluation) -> None:
     opened, cases, name = found.opened, found.cases, Path(found.path).name
     points, chosen = _outcomes(opened, cases.judged)
     prices = _prices(arguments, opened)
+    if _paid(prices, opened, cases) is None:
+        prices = None
     write_report(
         arguments,
         in_prices(points, opened.model, known=arguments.costs is None),
@@ -216,7 +215,7 @@ def _verdicts(opened: Opened, cases: Tested, by_group: str | None, paid: Any) ->
     return judge_limits(
         opened.model, cases.decision, cases.forced, cases.y, classes=opened.classes,
         group=cases.group, column=by_group or "group", size=cases.n_independent,
-        paid=None if paid is None else np.stack(paid),
+        paid=paid,
     )  # fmt: skip
 
 
@@ -232,30 +231,29 @@ def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
     return price_matrix(costs, opened.classes, ordered=opened.table.get("ordered", True))
 
 
-def _paid(prices: Any, opened: Opened, cases: Tested, *decisions: Any) -> list[Any]:
-    """What cases cost (n,) at prices (K, K + 1), or formulas, with each of these decisions."""
+def _paid(prices: Any, opened: Opened, cases: Tested) -> Any:
+    """What cases cost as decided, if all are reviewed, and if all are decided (3, n).
+
+    At prices (K, K + 1), or formulas; NaN where a case has no price, and None if no case has one.
+    """
     import numpy as np
 
     from rejo.prices import price_matrix, price_of
 
+    if prices is None:
+        return None
+    decisions = np.stack([cases.decision, np.full(len(cases.y), -1), cases.forced])
     if not isinstance(prices, dict):
-        return [price_of(np.asarray(prices), cases.y, decision) for decision in decisions]
-    found = [np.empty(len(cases.y)) for _ in decisions]
+        return price_of(np.asarray(prices), cases.y, decisions)
+    found = np.empty(decisions.shape)
     for start in range(0, len(cases.y), BLOCK):
         rows = slice(start, start + BLOCK)
         some = {name: values[rows] for name, values in cases.amounts.items()}
         ordered = opened.table.get("ordered", True)
         L = price_matrix(prices, opened.classes, ordered=ordered, columns=some)
-        for one, decision in zip(found, decisions, strict=True):
-            own: Any = decision if isinstance(decision, int) else decision[rows]
-            one[rows] = price_of(L, cases.y[rows], own)
-    return found
-
-
-def _mean(paid: Any) -> float:
-    """Mean of what cases cost that have a price."""
-    known = paid[paid == paid]
-    return float(known.mean()) if len(known) else float("nan")
+        L[np.isnan(L).any(axis=(1, 2))] = np.nan
+        found[:, rows] = price_of(L, cases.y[rows], decisions[:, rows])
+    return None if np.isnan(found).all() else found
 
 
 def _rates(decision: Any, y: Any, worth: float, paid: Any) -> dict[str, Any]:
@@ -300,6 +298,8 @@ def _compare(rates: dict[str, Any], expected: dict[str, Any]) -> str:
 def _surprises(rates: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     found = []
     for name, rate in expected.items():
+        if name not in rates:  # a cost, and no case has a price
+            continue
         seen, title = rates[name].estimate, RATES[name]
         if not rate.low - 1e-9 <= seen <= rate.high + 1e-9 and not isnan(seen):
             side = "more" if seen > rate.high else "less"

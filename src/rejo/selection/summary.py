@@ -326,13 +326,16 @@ def judge_limits(
     of independent cases.  ``paid`` (3, n) is what cases cost as decided, if all are reviewed, and
     if all are decided, where prices depend on the case; NaN without a price.
     """
-    if paid is None and (L := model.prices_) is not None:
+    by_case = getattr(model, "case_prices_", None) is not None
+    if paid is None and not by_case and (L := model.prices_) is not None:
         paid = np.stack([L[y, decision], L[y, -1], L[y, forced]])
     worth = 1.0 if size is None else size / len(y)
     reviewed = set() if model.policy_ is None else {*model.policy_.reviewed}
     limits = [x for x in model.limits_ if x.by != "group" or x.name not in reviewed]
+    if paid is None:
+        limits = [x for x in limits if x.rate != "mean_cost"]
     promised = {(g.rate, g.by, g.value): g for g in model.guarantees_}
-    if not limits and ("mean_cost", None, None) in promised:
+    if paid is not None and not limits and ("mean_cost", None, None) in promised:
         limits = [Limit("max_cost", "mean_cost", promised["mean_cost", None, None].bound)]
     alike = Counter(limit.parameter for limit in limits)  # of many, some are missed by chance
     found = []
