@@ -113,6 +113,16 @@ def test_money_follows_the_numbers_that_are_typed(loans, visit):
     assert page.evaluate(texts)["cost-wrong"] == found["cost-wrong"]
 
 
+@pytest.mark.parametrize("unit", [0.0, 1e8])
+def test_prices_of_cases_are_what_they_are(loans, make, unit):
+    """Amounts of a currency with large numbers, and prices of nothing."""
+    _, points, y, shown = loans
+    prices = f"error={unit:g}*amount,review=40"
+    page = make.report(points, y, CLASSES, axis="review_share", prices=prices, amounts=shown)
+    assert np.max(np.delete(page.data["prices"], -1, axis=1)) >= unit * np.nanmin(shown["amount"])
+    assert render(page)
+
+
 def test_the_options_are_the_prices(loans, compute):
     report = loans[0]
     page = compute.page(report)

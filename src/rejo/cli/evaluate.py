@@ -206,8 +206,6 @@ def _outcomes(opened: Opened, judged: Any) -> tuple[list[Any], int]:
 
 
 def _verdicts(opened: Opened, cases: Tested, by_group: str | None, paid: Any) -> list[Any]:
-    import numpy as np
-
     from rejo.selection import judge_limits
 
     if not hasattr(opened.model, "limits_"):  # fitted in Python, for no target

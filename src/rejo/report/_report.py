@@ -199,7 +199,8 @@ def make_report(
         formulas |= priced_cases(outcomes, true, priced, amounts, price_columns(prices), layout)
         if n_unpriced := int((~priced).sum()):
             notes.append(f"Without a price, and left out of all costs: {n_unpriced:,} cases.")
-    checked = _check_prices(_by_class(given, own, true, K, layout), layout, K)
+    most = HIGHEST_PRICE if amounts is None else np.inf  # those of cases are what they are
+    checked = _check_prices(_by_class(given, own, true, K, layout), layout, K, most)
     paid = checked[true] if amounts is None else by_case[np.arange(n), true]
     column = own.forced if amounts is not None else layout.price_column(own.forced, true)
     counted = count_points(
@@ -310,7 +311,9 @@ def _check_kind(i: int, point: OutOfFold) -> None:
         )
 
 
-def _check_prices(prices: ArrayLike, layout: OutcomeLayout, n_classes: int) -> Floats:
+def _check_prices(
+    prices: ArrayLike, layout: OutcomeLayout, n_classes: int, most: float = HIGHEST_PRICE
+) -> Floats:
     """Return a price for each true class and outcome, if the page can compute with them.
 
     Two numbers are the prices of an error and of a review.
@@ -328,11 +331,11 @@ def _check_prices(prices: ArrayLike, layout: OutcomeLayout, n_classes: int) -> F
             f"true class and a column for each decision and the review, {right.shape}; "
             f"got shape {given.shape}."
         )
-    highest = given[:, :-1].max()
-    if not ((given >= 0).all() and highest >= LEAST_PRICE and given.max() <= HIGHEST_PRICE):
+    least = LEAST_PRICE if most == HIGHEST_PRICE else 0.0
+    if not ((given >= 0).all() and given[:, :-1].max() >= least and given.max() <= most):
         raise ValueError(
             "prices must not be negative, and the highest price of an error must be from "
-            f"{LEAST_PRICE:g} to {HIGHEST_PRICE:g}; got {prices!r}."
+            f"{least:g} to {most:g}; got {prices!r}."
         )
     if given[right].any():
         raise ValueError(f"prices of right decisions must be 0; got {given[right].tolist()}.")
