@@ -2,16 +2,20 @@
 
 Two simulated lenders with known posteriors and log-normal amounts and, with a folder of tables,
 credit cards, whose amount is the credit line.  Every way sees the same loans; costs are those of
-fresh loans at their own prices.
+fresh loans at their own prices.  With ``--speed``, times of deciding and of training with the
+prices of each case, beside those with one price for each class, and the memory of deciding.
 
     python -m benchmarks.bench_amounts [FOLDER] [--draws 20] [--loans 1000]
+    python -m benchmarks.bench_amounts --speed
 """
 
 from __future__ import annotations
 
 import argparse
+import tracemalloc
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +27,22 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.bench_costs import Floats, Lender
-from benchmarks.tables import Report
-from rejo import RejectClassifierCV, RejoBoost, RejoLinear
+from benchmarks.tables import Report, Target
+from benchmarks.timing import one_thread, race
+from rejo import (
+    RejectClassifierCV,
+    RejoBoost,
+    RejoKernelLogistic,
+    RejoLinear,
+    RejoMLP,
+    RejoSVC,
+)
 from rejo.decisions import decide
 from rejo.prices import price_matrix
 
 LOAN = "error:default=0.6*amount,error:repaid=0.02*amount+50,review=40"
 CARD = "error:default=0.2*amount,error:repaid=0.02*amount+2000,review=4000"
+CONSTANT = "error:default=2000,error:repaid=120,review=40"
 CLASSES = ["default", "repaid"]
 # Share of defaults, features, standard deviation of the logit; standard deviation of log(amount).
 LENDERS = {
@@ -45,6 +58,14 @@ LEARNERS = {
         RejoBoost(**GROWN),
     ),
 }
+TRAINED = [
+    (50_000, make_pipeline(StandardScaler(), LogisticRegression())),
+    (50_000, RejoLinear()),
+    (3_000, RejoSVC(gamma=0.05)),
+    (6_000, RejoKernelLogistic(gamma=0.05)),
+    (20_000, RejoBoost(n_estimators=60, random_state=0, n_jobs=1)),
+    (5_000, RejoMLP(hidden_layer_sizes=(20,), random_state=0)),
+]
 WAYS = (
     "review all", "decide all", "posteriors, mean prices", "posteriors, own prices",
     "trained, mean prices", "trained, own prices",
@@ -125,14 +146,72 @@ def costs_of(draw: Draw, learner: str) -> Floats:
     return np.array([*(found[way] for way in WAYS), best])
 
 
+def speed(report: Report) -> None:
+    """Time prices of each case against a price for each class."""
+    rng, names = np.random.default_rng(0), [f"x{i}" for i in range(20)]
+
+    def loans(n: int) -> tuple[pd.DataFrame, Any]:
+        X = pd.DataFrame(rng.normal(size=(n, 20)), columns=names)
+        bad = X["x0"] + X["x1"] + rng.logistic(size=n) > 1
+        return X.assign(amount=MEDIAN * np.exp(rng.normal(size=n))), np.where(bad, *CLASSES)
+
+    X, y = loans(5_000)
+    classifier = make_pipeline(StandardScaler(), LogisticRegression())
+    one, own = (RejectClassifierCV(classifier, cost_of=c).fit(X, y) for c in (CONSTANT, LOAN))
+    many = loans(1_000_000)[0]
+    report.section("A million cases are decided", "Seconds of the processor; peak of the arrays.")
+    report.header("method", "price by class", "by case", "ratio", "MB by class", "MB by case")
+    for method in ("predict", "review"):
+        ways = {"one": getattr(one, method), "own": getattr(own, method)}
+        times = race({name: partial(way, many) for name, way in ways.items()}, seconds=0, least=7)
+        peaks = [peak(partial(way, many)) for way in ways.values()]
+        ratio = times["own"] / times["one"]
+        report.row(
+            method, *(f"{t:.2f}" for t in times.values()), f"{ratio:.2f}",
+            *(f"{size:.0f}" for size in peaks),
+        )  # fmt: skip
+        report.judge(Target(f"{method}, times", 1.3, [ratio], at_most=True))
+    report.section("Training", "Three folds and a last fit, 20 features.")
+    report.header("learner", "cases", "price by class", "by case", "ratio")
+    for n, learner in TRAINED:
+        X, y = loans(n)
+        amount = {"amount": X.pop("amount")}
+        contenders = {
+            "one": partial(RejectClassifierCV(learner, cost_of=CONSTANT, cv=3).fit, X, y),
+            "own": partial(
+                RejectClassifierCV(learner, cost_of=LOAN, cv=3).fit, X, y, prices=amount
+            ),
+        }
+        times = race(contenders, seconds=0, least=3)
+        ratio = times["own"] / times["one"]
+        name = type(learner).__name__
+        report.row(name, f"{n:,}", *(f"{t:.2f}" for t in times.values()), f"{ratio:.2f}")
+        report.judge(Target(f"training of {name}, times", 1.2, [ratio], at_most=True))
+
+
+def peak(run: Any) -> float:
+    """Highest memory in MB that a call allocates."""
+    tracemalloc.start()
+    run()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / 2**20
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--loans", type=int, default=1_000)
+    parser.add_argument("--speed", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # plans that are no better than reviewing everything
     report, tables = Report(), dict.fromkeys(LENDERS, lender_draws)
+    if arguments.speed:
+        with one_thread():
+            speed(report)
+        report.summary()
+        return
     n, draws = arguments.loans, arguments.draws
     report.section(
         f"Cost of a loan, {n:,} loans to learn from, {draws} draws",

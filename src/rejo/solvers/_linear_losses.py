@@ -69,12 +69,18 @@ class Logistic(Loss):
         self.below = np.where(self.labels < 0, self.caps, 0.0)
         self.above = self.caps - self.below
         self.falls, self.rises = self.below.sum(axis=0), self.above.sum(axis=0)  # (K,)
+        self.by_point = len(caps) == len(k) and bool((k == np.arange(len(k))).all())
 
     def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
         c, k, v = self.weighted(rows), self.k[rows], None if self.v is None else self.v[rows]
         below, above, falls, rises = self.below, self.above, self.falls, self.rises[k]
-        if below.shape[1] >= len(self.k):  # a row for each point: only those of these points
-            below, above, falls, k = below[:, k], above[:, k], falls[k], np.arange(len(k))
+        if self.by_point:  # only the rows of these points
+            below, above, falls = below[:, rows], above[:, rows], falls[rows]
+            totals = np.ones(len(t)) if v is None else v
+            scores = totals * t
+        else:
+            totals = np.bincount(k, weights=v, minlength=below.shape[1])  # (K,)
+            scores = np.bincount(k, weights=t if v is None else v * t, minlength=len(totals))
         # y = +1: log(1 + e), y = -1: (t + b) + log(1 + e), with e = exp(-t - b).
         if max(-t.min(initial=0.0), t.max(initial=0.0), np.abs(b).max()) < FAR:
             e = np.exp(-t) * np.exp(-b)[:, None]
@@ -84,8 +90,6 @@ class Logistic(Loss):
             z = t + b[:, None]
             logs = np.logaddexp(0.0, -z)
             e = 1.0 + np.exp(np.minimum(-z, 700.0))
-        totals = np.bincount(k, weights=v, minlength=below.shape[1])  # (K,)
-        scores = np.bincount(k, weights=t if v is None else v * t, minlength=len(totals))
         value = np.vdot(c, logs) + falls @ scores + b @ (below @ totals)
         c /= e
         slope = c.sum(axis=0)
