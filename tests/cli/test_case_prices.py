@@ -89,6 +89,13 @@ def test_the_capacity_takes_the_reviews_that_are_worth_most(lender, predict):
     assert set(every.loc[kept, "rank"].astype(int)) == set(range(1, 21))
 
 
+def test_reviews_at_prices_of_each_case_are_shared(lender, predict, folder):
+    pd.DataFrame({"name": ["ann", "bob"], "cases": [30, 40]}).to_csv("team.csv", index=False)
+    found = predict(*lender, "--reviewers", "team.csv").query("decision == 'review'")
+    assert found["reviewer"].value_counts().to_dict() == {"bob": 40, "ann": 30, "": len(found) - 70}
+    assert found.loc[found["rank"].astype(int) <= 70, "reviewer"].ne("").all()
+
+
 def test_order_and_decisions_do_not_depend_on_the_pieces(lender, run, folder, monkeypatch):
     pytest.importorskip("pyarrow.parquet")
     table = pd.read_csv(lender[1])

@@ -78,6 +78,8 @@ class Sharing:
         cases = cases[np.argsort(cases["rank"])]
         cases["worth"] = cases["worth"] if self.opened.knows_worth else np.nan
         prices = self.opened.table.get("prices")
+        if isinstance(prices, dict):  # formulas: a mistake costs what it does on average
+            prices = getattr(self.opened.model, "prices_", None)
         errors = None if prices is None else np.array(prices, dtype=float)[:, :-1]
         whom = share(cases, self._team, self._accuracy, errors)
         self._names = np.array([*self._team.names, ""], dtype=object)[np.append(-1, whom)]
