@@ -219,13 +219,13 @@ def case_loss(
 ) -> Floats | None:
     """Loss (n, Q + 1) of cases by their prices (n, K, K + 1), for ``fit`` of a learner.
 
-    ``None`` if it cannot be trained so.  Two classes may have any prices.  With more, each case has
-    one price of an error and one of a review, and its row is that of a ``reject_cost``, their ratio
-    but at most 0.5, times the price of the error.  The estimator has its ``classes`` in the order
-    of the prices, or the other way round.
+    ``None`` if it cannot be trained so, or all reviews are free.  Two classes may have any prices.
+    With more, each case has one price of an error and one of a review, and its row is that of a
+    ``reject_cost``, their ratio but at most 0.5, times the price of the error.  The estimator has
+    its ``classes`` in the order of the prices, or the other way round.
     """
     K, params = prices.shape[1], last_step(estimator).get_params()
-    if not has_fit_parameter(last_step(estimator), "loss"):
+    if not (has_fit_parameter(last_step(estimator), "loss") and prices[..., -1].any()):
         return None
     if classes is not None and _is_flipped(params.get("class_order"), classes):
         loss = case_loss(estimator, prices, y)
