@@ -5,7 +5,7 @@ their weights ``v`` (n,), or None for all 1.  It is called with the ``rows`` of 
 scores ``t`` (m,) and the thresholds ``b`` (Q,).
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -74,6 +74,7 @@ class Logistic(Loss):
     def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
         c, k, v = self.weighted(rows), self.k[rows], None if self.v is None else self.v[rows]
         below, above, falls, rises = self.below, self.above, self.falls, self.rises[k]
+        totals: Any
         if self.by_point:  # only the rows of these points
             below, above, falls = below[:, rows], above[:, rows], falls[rows]
             totals = np.ones(len(t)) if v is None else v
