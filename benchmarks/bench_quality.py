@@ -11,7 +11,8 @@ it stopped; rows of another version of rejo, or of the library of a rival, are n
                                        [--max-train N,M] [--jobs N] [--table quality.md]
                                        [--anchors]
 
-Libraries of another Python take part if ``REJO_AUTOGLUON`` or ``REJO_TABPFN`` names that Python.
+Libraries of another Python take part if ``REJO_AUTOGLUON`` or ``REJO_TABPFN`` names that Python;
+``svorex`` and ``redsvm``, of skordinal, are for tables with an order (``--methods`` names them).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ METHODS: dict[str, Callable[[quality.Cell], quality.Decider]] = {
     **quality.BOOSTERS,
     **quality.TEN_LINES,
     **quality.FOREIGN,
+    **quality.ORDINAL,
     **quality.REPLICATION,
     "review everything": quality.review_all,
 }
@@ -48,7 +50,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=Path, default=Path("benchmarks/results/quality.jsonl"))
     parser.add_argument("--tables", type=_words, default=None)
-    parser.add_argument("--methods", type=_words, default=list(METHODS))
+    usual = [method for method in METHODS if method not in quality.ORDINAL]
+    parser.add_argument("--methods", type=_words, default=usual)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--max-train", type=_words, default=["3000"])
     parser.add_argument("--jobs", type=int, default=2)
@@ -153,7 +156,7 @@ def version_of(method: str) -> str:
     """Of the library of a rival, else of rejo with the commit that last changed it."""
     if method in quality.BOOSTERS:
         return f"{method} {import_module(method).__version__}"
-    if method in quality.FOREIGN:
+    if method in {**quality.FOREIGN, **quality.ORDINAL}:
         return method
     ours = method not in {**quality.RIVALS, **quality.TEN_LINES}
     return OURS if ours else f"scikit-learn {sklearn.__version__}"

@@ -27,6 +27,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
+    GridSearchCV,
     ParameterGrid,
     StratifiedGroupKFold,
     StratifiedKFold,
@@ -285,6 +286,20 @@ def booster(library: str, cell: Cell) -> ByPosteriors:
     return ByPosteriors(p)
 
 
+def ordinal(name: str, cell: Cell) -> Decider:
+    """A machine of skordinal for ordered classes, tuned by the mean distance; without reviews."""
+    from skordinal.classifiers import REDSVM, SVOR
+
+    X, X_test = cell.encoded
+    model = REDSVM() if name == "redsvm" else SVOR(constraints="explicit")
+    grid = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": [g / X.shape[1] for g in (0.1, 1.0, 10.0)]}
+    search = GridSearchCV(
+        model, grid, scoring="neg_mean_absolute_error", cv=list(cell.folds(TUNING_FOLDS))
+    )
+    forced = search.fit(X, cell.y).predict(X_test)
+    return lambda prices: (forced, forced)
+
+
 def replication(name: str, cell: Cell) -> Decider:
     """Fit a learner by data replication for each of the prices; tuned at reject cost 0.2."""
     X, X_test = cell.encoded
@@ -374,6 +389,9 @@ BOOSTERS: Mapping[str, Callable[[Cell], Decider]] = {  # those that are installe
     name: partial(booster, name)
     for name in ("catboost", "lightgbm", "xgboost")
     if find_spec(name) is not None
+}
+ORDINAL: Mapping[str, Callable[[Cell], Decider]] = {  # for tables with an order
+    name: partial(ordinal, name) for name in ("svorex", "redsvm") if find_spec("skordinal")
 }
 REPLICATION: Mapping[str, Callable[[Cell], Decider]] = {
     f"replication: {name}": partial(replication, name)

@@ -255,14 +255,15 @@ def _row(cells: Iterable[str]) -> str:
 # ---- the best of others --------------------------------------------------------------------
 
 TEN_LINES = ("best of three", "plain mean")  # of which the better one is known in hindsight
+ALONE = {"reject cost 0.2": "error", "1 a step, review 0.5": "distance"}  # without reviews
 
 
 def anchors(rows: Rows) -> str:
-    """Two tables in Markdown: what ``auto`` costs beside others, and what its posteriors say."""
+    """What ``auto`` costs beside others, with reviews and without, and what its posteriors say."""
     frame = pd.DataFrame(rows)
     names = np.where(frame["ordered"], "ordered", "no order")
     frame["classes"] = np.where(frame["n_classes"] == 2, "two", names)
-    return "\n".join([*_beside(frame), "", *_posteriors(frame)])
+    return "\n".join([*_beside(frame), "", *_posteriors(frame), "", *_ordered(frame)])
 
 
 def _beside(frame: pd.DataFrame) -> Iterator[str]:
@@ -309,3 +310,17 @@ def _posteriors(frame: pd.DataFrame) -> Iterator[str]:
         )
         cells = [f"{w / n:.3f} ({s / n:.3f})" if n > 0 else "" for n, s, w in share[:5]]
         yield _row([str(size), classes, f"{part['log_loss'].mean():.4f}", *cells])
+
+
+def _ordered(frame: pd.DataFrame) -> Iterator[str]:
+    """Errors and mean distances on ordered classes if every case is decided, mean of the splits."""
+    frame = frame[(frame["classes"] == "ordered") & frame["prices"].isin(ALONE)]
+    found = frame.groupby(["max_train", "table", "method", "prices"])["forced"].mean()
+    for size, part in found.groupby(level="max_train"):
+        costs = part.droplevel("max_train").unstack("method").dropna(axis=1)
+        costs = costs.drop(columns="review everything", errors="ignore")
+        yield from _header(["cases", "table", "without reviews", *costs.columns])
+        for (table, prices), values in costs.iterrows():
+            yield _row([str(size), table, ALONE[prices], *(f"{value:.3f}" for value in values)])
+        for prices, values in costs.groupby(level="prices").mean().iterrows():
+            yield _row([str(size), "mean", ALONE[prices], *(f"{value:.3f}" for value in values)])
