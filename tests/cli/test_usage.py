@@ -9,10 +9,13 @@ import time
 import warnings
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
+from sklearn.utils.parallel import delayed
 
 import rejo
 from rejo import cli
 from rejo._errors import RejoError, Setting, Text, close_words
+from rejo._io import each_done
 from rejo.cli import demo
 from rejo.cli._aliases import OTHER_NAMES, pointer
 from rejo.tables import TableError
@@ -203,6 +206,17 @@ def test_interrupted_training_leaves_nothing(folder, table, number):
     assert training.returncode == 130
     assert err.splitlines()[-1] == "rejo: interrupted"
     assert [path.name for path in folder.iterdir()] == ["big.csv"]
+
+
+def blocked(_):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@posix
+def test_ctrl_c_reaches_only_the_process_that_waits():
+    get_reusable_executor().shutdown()  # of another test
+    assert list(each_done(map(delayed(blocked), range(2)), 2)) == [True, True]
+    assert not blocked(0)
 
 
 @pytest.mark.parametrize(
