@@ -11,9 +11,10 @@ import sys
 TYPE_CHECKING = False  # that of typing takes longer to import than all else here
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 INTERRUPTED = 130
+SOON = 0.02  # seconds until an interrupt amid an import is tried again
 
 
 def run(words: Sequence[str] | None = None) -> int:
@@ -31,13 +32,33 @@ def run(words: Sequence[str] | None = None) -> int:
         from rejo.cli import main
 
         for number in ends:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, _interrupt)
+        if hasattr(signal, "SIGALRM"):
+            signal.signal(signal.SIGALRM, _interrupt)
         code = main(words)
         for number in ends:
             signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
+        if hasattr(signal, "SIGALRM"):
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
         return code
     except KeyboardInterrupt:
         _leave()
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """Raise KeyboardInterrupt; amid an import a little later, or it may keep the lock of imports.
+
+    Threads would then wait for it without end.
+    """
+    import signal
+
+    inner = frame
+    while inner is not None and hasattr(signal, "SIGALRM"):
+        if inner.f_code.co_filename.startswith("<frozen importlib"):
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+            return
+        inner = inner.f_back
+    raise KeyboardInterrupt
 
 
 def _leave(*_: object) -> NoReturn:

@@ -191,6 +191,26 @@ sys.exit(rejo.__main__.run(["demo"]))
             assert starting.returncode == 130
 
 
+AMID_IMPORT = """
+import sys, time, rejo.__main__, rejo.cli
+def main(words):
+    try:
+        import slow
+        time.sleep(30)
+    except KeyboardInterrupt:
+        return "slow" in sys.modules
+rejo.cli.main = main
+sys.exit(100 + rejo.__main__.run([]))
+"""
+
+
+@posix
+def test_an_interrupt_waits_until_an_import_is_done(folder):
+    (folder / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    found = subprocess.run([sys.executable, "-c", AMID_IMPORT], env=ENVIRONMENT, check=False)
+    assert found.returncode == 101
+
+
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_training_leaves_nothing(folder, table, number):
