@@ -14,14 +14,19 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 INTERRUPTED = 130
-SOON = 0.02  # seconds until an interrupt amid an import is tried again
+SOON = 0.001  # seconds until an interrupt that could do nothing is tried again
 
 
 def run(words: Sequence[str] | None = None) -> int:
     """Run the command line; SIGTERM ends it as Ctrl-C does, so that no half-written file stays."""
     try:
+        import atexit
         import signal
 
+        codes: list[int] = []
+        # The first to be registered is the last to run: after an interrupt, compiled modules may
+        # abort as Python takes them down.
+        atexit.register(lambda: INTERRUPTED in codes and os._exit(INTERRUPTED))
         ends = [
             number
             for number in (signal.SIGINT, signal.SIGTERM)
@@ -35,12 +40,13 @@ def run(words: Sequence[str] | None = None) -> int:
             signal.signal(number, _interrupt)
         if hasattr(signal, "SIGALRM"):
             signal.signal(signal.SIGALRM, _interrupt)
-        code = main(words)
+            sys.unraisablehook = _swallowed
+        codes.append(main(words))
         for number in ends:
             signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
         if hasattr(signal, "SIGALRM"):
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        return code
+        return codes[0]
     except KeyboardInterrupt:
         _leave()
 
@@ -59,6 +65,16 @@ def _interrupt(number: int, frame: Any) -> None:
             return
         inner = inner.f_back
     raise KeyboardInterrupt
+
+
+def _swallowed(lost: Any) -> None:
+    """Raise an interrupt again that came in a callback, from which nothing is raised."""
+    import signal
+
+    if lost.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, SOON)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _leave(*_: object) -> NoReturn:

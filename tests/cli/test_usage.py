@@ -191,11 +191,14 @@ sys.exit(rejo.__main__.run(["demo"]))
             assert starting.returncode == 130
 
 
-AMID_IMPORT = """
-import sys, time, rejo.__main__, rejo.cli
+AMID = """
+import os, signal, sys, time, rejo.__main__, rejo.cli
+class Slow:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
 def main(words):
     try:
-        import slow
+        WORK
         time.sleep(30)
     except KeyboardInterrupt:
         return "slow" in sys.modules
@@ -205,10 +208,12 @@ sys.exit(100 + rejo.__main__.run([]))
 
 
 @posix
-def test_an_interrupt_waits_until_an_import_is_done(folder):
+@pytest.mark.parametrize(("work", "code"), [("import slow", 101), ("Slow()", 100)])
+def test_an_interrupt_waits_for_an_import_and_is_not_lost_in_a_callback(folder, work, code):
     (folder / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    found = subprocess.run([sys.executable, "-c", AMID_IMPORT], env=ENVIRONMENT, check=False)
-    assert found.returncode == 101
+    words = [sys.executable, "-c", AMID.replace("WORK", work)]
+    found = subprocess.run(words, env=ENVIRONMENT, check=False, capture_output=True)
+    assert (found.returncode, found.stderr) == (code, b"")
 
 
 @posix
