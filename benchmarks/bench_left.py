@@ -1,7 +1,7 @@
 """How honest the time left is that ``rejo train`` prints.
 
 ``python -m benchmarks.bench_left FOLDER`` trains on tables of a folder, which have a column
-``target``, and on simulated ones of other shapes.  Each time that a line says how long the rest
+``target``, and on simulated ones of other shapes; or only on the ``--tables`` of the folder.  Each time that a line says how long the rest
 will take, that is compared with the time until the command ended.  It should be within a factor of
 two in 8 of 10 lines.  There is one thread, and all clocks show the time of the processor, so that
 other work on the machine does not count.
@@ -45,14 +45,15 @@ SHAPES = ((400, 120, 2), (3_000, 12, 2), (6_000, 8, 3), (2_000, 40, 5), (12_000,
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--tables", nargs="+", help="names in the folder (default: five of them)")
     parser.add_argument("--options", default="--review-budget 0.1 --n-jobs 1")
     arguments = parser.parse_args()
     report, within = Report(), []
     report.section("Time left", f"rejo train {arguments.options}")
     report.header("table", "said, s", "was, s", "ratio", "stage")
     with tempfile.TemporaryDirectory() as folder:
-        paths = [arguments.folder / f"{name}.csv" for name in REAL]
-        paths += [_simulated(Path(folder), *shape) for shape in SHAPES]
+        paths = [arguments.folder / f"{name}.csv" for name in arguments.tables or REAL]
+        paths += [_simulated(Path(folder), *shape) for shape in SHAPES if not arguments.tables]
         for path in paths:
             lines, end = _train(path, Path(folder), arguments.options.split())
             for at, line in lines:

@@ -11,16 +11,22 @@ import sys
 TYPE_CHECKING = False  # that of typing takes longer to import than all else here
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 INTERRUPTED = 130
+SOON = 0.001  # seconds until an interrupt that could do nothing is tried again
 
 
 def run(words: Sequence[str] | None = None) -> int:
     """Run the command line; SIGTERM ends it as Ctrl-C does, so that no half-written file stays."""
     try:
+        import atexit
         import signal
 
+        codes: list[int] = []
+        # The first to be registered is the last to run: after an interrupt, compiled modules may
+        # abort as Python takes them down.
+        atexit.register(lambda: INTERRUPTED in codes and os._exit(INTERRUPTED))
         ends = [
             number
             for number in (signal.SIGINT, signal.SIGTERM)
@@ -31,13 +37,44 @@ def run(words: Sequence[str] | None = None) -> int:
         from rejo.cli import main
 
         for number in ends:
-            signal.signal(number, signal.default_int_handler)
-        code = main(words)
+            signal.signal(number, _interrupt)
+        if hasattr(signal, "SIGALRM"):
+            signal.signal(signal.SIGALRM, _interrupt)
+            sys.unraisablehook = _swallowed
+        codes.append(main(words))
         for number in ends:
             signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
-        return code
+        if hasattr(signal, "SIGALRM"):
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        return codes[0]
     except KeyboardInterrupt:
         _leave()
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """Raise KeyboardInterrupt; amid an import a little later, or it may keep the lock of imports.
+
+    Threads would then wait for it without end.
+    """
+    import signal
+
+    inner = frame
+    while inner is not None and hasattr(signal, "SIGALRM"):
+        if inner.f_code.co_filename.startswith("<frozen importlib"):
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+            return
+        inner = inner.f_back
+    raise KeyboardInterrupt
+
+
+def _swallowed(lost: Any) -> None:
+    """Raise an interrupt again that came in a callback, from which nothing is raised."""
+    import signal
+
+    if lost.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, SOON)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _leave(*_: object) -> NoReturn:

@@ -85,6 +85,7 @@ def test_help_for_a_reader_who_leaves(words, ending):
 def test_a_result_that_can_go_nowhere(model, cases, words, ending):
     code, result = shell(f"{words.format(model)} {ending}")
     assert (code, result.stderr.count("\n")) == (2, 1)
+    assert "standard output" in result.stderr
 
 
 @pytest.mark.parametrize("words", ["predict {0} many.csv | head -1", more("inspect {0} | true")])

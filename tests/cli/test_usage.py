@@ -9,10 +9,13 @@ import time
 import warnings
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
+from sklearn.utils.parallel import delayed
 
 import rejo
 from rejo import cli
 from rejo._errors import RejoError, Setting, Text, close_words
+from rejo._io import each_done
 from rejo.cli import demo
 from rejo.cli._aliases import OTHER_NAMES, pointer
 from rejo.tables import TableError
@@ -188,6 +191,31 @@ sys.exit(rejo.__main__.run(["demo"]))
             assert starting.returncode == 130
 
 
+AMID = """
+import os, signal, sys, time, rejo.__main__, rejo.cli
+class Slow:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+def main(words):
+    try:
+        WORK
+        time.sleep(30)
+    except KeyboardInterrupt:
+        return "slow" in sys.modules
+rejo.cli.main = main
+sys.exit(100 + rejo.__main__.run([]))
+"""
+
+
+@posix
+@pytest.mark.parametrize(("work", "code"), [("import slow", 101), ("Slow()", 100)])
+def test_an_interrupt_waits_for_an_import_and_is_not_lost_in_a_callback(folder, work, code):
+    (folder / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    words = [sys.executable, "-c", AMID.replace("WORK", work)]
+    found = subprocess.run(words, env=ENVIRONMENT, check=False, capture_output=True)
+    assert (found.returncode, found.stderr) == (code, b"")
+
+
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_training_leaves_nothing(folder, table, number):
@@ -203,6 +231,17 @@ def test_interrupted_training_leaves_nothing(folder, table, number):
     assert training.returncode == 130
     assert err.splitlines()[-1] == "rejo: interrupted"
     assert [path.name for path in folder.iterdir()] == ["big.csv"]
+
+
+def blocked(_):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@posix
+def test_ctrl_c_reaches_only_the_process_that_waits():
+    get_reusable_executor().shutdown()  # of another test
+    assert list(each_done(map(delayed(blocked), range(2)), 2)) == [True, True]
+    assert not blocked(0)
 
 
 @pytest.mark.parametrize(

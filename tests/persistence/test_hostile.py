@@ -262,6 +262,14 @@ def member_that_says_something_else_than_the_directory(edit):
 
 
 @hostile("linear", "directory")
+def members_that_other_programs_find_empty(edit):
+    data = bytearray(bytes(edit))
+    for mark, offset in ((b"PK\1\2", 20), (b"PK\3\4", 18)):
+        data[data.find(mark) + offset : data.find(mark) + offset + 4] = bytes(4)
+    return bytes(data)
+
+
+@hostile("linear", "directory")
 def bytes_between_members_and_directory(edit):
     data, place = bytes(edit), bytes(edit).index(b"PK\1\2")
     return data[:place] + b"more" + data[place:]
@@ -494,7 +502,7 @@ def code_for_a_header(edit):
     edit.members[node["file"]] = header
 
 
-@hostile("linear", "asks for")
+@hostile("linear", "too few")
 def array_larger_than_its_bytes(edit):
     data = edit.members[edit.node("coef_")["file"]]
     large = data.replace(b"(1, 2), }           ", b"(1, 20000000000), } ")

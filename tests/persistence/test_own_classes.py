@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import rejo
-from rejo._state import STORABLE, fitted_of, is_fitted
+from rejo._state import STORABLE, StateError, fitted_of, is_fitted
 from rejo.baselines import (
     BlendClassifier,
     EmbeddedRejectSVC,
@@ -365,6 +365,13 @@ def finite(model, X):
         if values.dtype.kind == "f" and name not in ("predict", "forced"):
             novel = found.get("judge kind", 0) == NOVEL if name == "judge chance" else False
             assert (np.isfinite(values) | novel).all(), name
+
+
+def test_boundaries_of_boosting_come_with_their_odds(fitted):
+    model = as_built(fitted("boost", 2, "dense")[0])
+    del model._odds_offsets
+    with pytest.raises(StateError, match="odds"):
+        check_and_restore(model)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -254,6 +254,10 @@ def test_modes_that_no_file_holds_are_refused():
     refused("boosting 2", "TableEncoder", _preprocessor=0)
 
 
+def test_a_member_does_not_come_twice():
+    refused("sigmoid 2", "twice", calibrated_classifiers_=lambda members: members * 100)
+
+
 def test_categories_of_boosted_trees_are_refused_with_a_remedy(path):
     model = ThresholdRejectClassifier(
         HistGradientBoostingClassifier(max_iter=2, categorical_features=[0])

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
 from rejo.metrics import reject_confusion_matrix, wilson_interval
 from rejo.report._counts import count_points, layout_of, tenth_sizes
 from rejo.report._groups import MAX_ROWS, MAX_VALUES
-from rejo.selection import expect
+from rejo.selection import RejectClassifierCV, expect
 
 CONFIDENCE = 0.95
 TWO = layout_of([], 2, ordered=True)
@@ -55,6 +56,18 @@ def test_tally_counts_what_a_loop_counts(make, n, n_classes, width, seed, n_fold
         y, point.decision, reject_label=-1, classes=range(n_classes), lower=point.lower
     )
     np.testing.assert_array_equal(found["matrix"], expected)
+
+
+def test_a_case_costs_what_the_summary_says():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    y = (X[:, 0] + 1.5 * np.sin(40 * X[:, 1]) > 0).astype(np.intp)
+    model = RejectClassifierCV(LogisticRegression(), cost_of="error:0=9,error:1=3,review=1")
+    point = (fitted := model.fit(X, y)).outcomes_[fitted.chosen_]
+    found = count_points([point], y, TWO, 2, fitted.n_effective_, CONFIDENCE)
+    cells = np.reshape(found["errors"][0], (-1, 3))
+    errors = (cells[:, 2] * fitted.prices_[tuple(cells[:, :2].astype(int).T)]).sum()
+    cost = (errors + found["reviewed"][0]) / len(y)
+    assert cost == pytest.approx(fitted.costs_.chosen.estimate, rel=1e-6)
 
 
 def test_band_is_the_deviation_of_the_folds(make):

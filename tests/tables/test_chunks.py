@@ -79,7 +79,7 @@ def test_a_column_that_is_missing(training, tmp_path):
     path.write_text("Age,job,since\n1,2,2020-01-01\n")
     message = refused(path, encoder)
     assert f"{path}: no column 'age'" in message
-    assert "Did you mean 'Age'" in message
+    assert "rename='Age=age'" in message
     assert "'job', 'since'" in message
     path.write_text("age,job,since\n1,2,2020-01-01\n")
     assert "no column 'id'" in refused(path, encoder, text=["id"])

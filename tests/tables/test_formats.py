@@ -202,6 +202,9 @@ def test_another_name_of_a_column(tmp_path):
         assert frame["income"].tolist() == [3.0]
     with pytest.raises(TableError, match="no column 'x'"):
         read_table(path, rename={"x": "y"})
+    path = written(tmp_path, {"Income": [3.0], "B": ["x"], "c": [1]}, "csv")
+    with pytest.raises(TableError, match="rename='Income=income,B=b'"):
+        list(read_chunks(path, encoder))
 
 
 def test_the_same_key_twice_is_in_doubt(tmp_path):

@@ -39,6 +39,7 @@ inside the commands, so that ``rejo --help`` is quick.
 """
 
 import argparse
+import errno
 import os
 import re
 import shlex
@@ -95,6 +96,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 0  # the reader has stopped, as in `rejo predict | head`
             if os.environ.get("REJO_TRACEBACK"):
                 raise
+            printed = getattr(arguments, "output", "") == "-"
+            if printed and isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                error.filename = error.filename or "standard output"
             return _print_error(error)
         if out.failed:
             reason = out.lost and out.lost.strerror

@@ -282,9 +282,9 @@ def order_classes(counts: Mapping[str, int], order: Sequence[str] | None, where:
             + as_names(in_order(counts))
         )
     rare = min(classes, key=lambda label: counts[label])
-    if counts[rare] < MIN_PER_CLASS:
+    if (n := counts[rare]) < MIN_PER_CLASS:
         raise TableError(
-            f"the class {rare!r} has {counts[rare]} rows, but needs {MIN_PER_CLASS}",
+            f"the class {rare!r} has {n} row{'s' * (n > 1)}, but needs {MIN_PER_CLASS}",
             where=where,
             remedy="Merge it with another class, or remove these rows.",
         )

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from joblib import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
-from rejo._io import progress
+from rejo._io import each_done, progress
 from rejo.distributed import legs
 from rejo.distributed.out_of_core import RowLayout, Rows, Survey, survey_piece
 from rejo.estimators import Growth, Plan
@@ -50,8 +50,8 @@ class Here:
         if self.n_jobs == 1:
             return ((item, function(common, item)) for item in items)
         listed = list(items)
-        run = Parallel(self.n_jobs, backend="loky", return_as="generator")
-        return zip(listed, run(delayed(function)(common, item) for item in listed), strict=True)
+        tasks = (delayed(function)(common, item) for item in listed)
+        return zip(listed, each_done(tasks, self.n_jobs, backend="loky"), strict=True)
 
     def survey(self, layout: RowLayout, pieces: Sequence[Any], tell: Tell) -> Survey:
         tell(f"First pass: {n_rows(pieces):,} rows.")

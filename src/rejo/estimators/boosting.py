@@ -674,6 +674,7 @@ def _boost(model: Any) -> None:
     right = (model._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
     if not posteriors:
         check_loss(model)
+        require(hasattr(model, "_odds_offsets"), model, "it does not know its odds")
     require(right == S, model, "its intercepts are not those of its scores")
     Q, p = 0 if posteriors else model._n_boundaries, model.n_features_in_ + replicas
     require(len(model.offsets_) == Q, model, "its offsets are not those of its boundaries")

@@ -67,7 +67,7 @@ def check_array(name: str, data: Bytes) -> Layout:
     few = size > 0 or prod(n for n in shape if n) <= MOST_EMPTY
     problem = f"{name} has a shape {str(shape)[:80]} that no array of a model has"
     ensure(few and len(shape) <= MOST_DIMENSIONS, problem)
-    ensure(size == held, f"{name} holds {held} bytes, but its shape {shape} asks for {size}")
+    ensure(size == held, f"{name} holds {held} bytes: too few or too many for {str(shape)[:80]}")
     return Layout(dtype, shape, fortran, start)
 
 

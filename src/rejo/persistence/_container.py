@@ -99,6 +99,7 @@ def read_zip(data: Bytes, allowed: re.Pattern[str]) -> dict[str, Bytes]:
         start = at + LOCAL + len(name)
         fine = info.header_offset == at and view[at:start] == info.FileHeader(zip64=False)
         ensure(fine and info.flag_bits == 0 and not info.extra, DIRECTORY)
+        ensure(info.compress_size == info.file_size, DIRECTORY)
         member, at = view[start : start + info.file_size], start + info.file_size
         whole = len(member) == info.file_size and zlib.crc32(member) == info.CRC
         ensure(whole, f"member {name} is damaged: its checksum or its length is wrong")

@@ -169,6 +169,7 @@ def check_calibrated(model: Any) -> None:
     """The members have the classes and features of the model."""
     members = model.calibrated_classifiers_
     require(members, model, "it has no members")
+    require(len(set(map(id, members))) == len(members), model, "a member comes twice")
     p = features_of(model)
     for member in members:
         same = np.array_equal(member.classes, model.classes_)

@@ -95,7 +95,7 @@ def count_points(
     classes, as indices.  ``prevented`` (n_samples,) is what a wrong decision of each case is
     expected to cost, in the unit of the prices.
     """
-    likely = _likely(outcomes[0], y, size)  # the same at all points
+    likely = _likely(outcomes[0], y)  # the same at all points
     points = [
         _count_point(point, y, layout, n_classes, size, confidence, prevented, likely)
         for point in outcomes
@@ -111,8 +111,8 @@ def shared(values: Sequence[Any]) -> Counts:
     return {"kept": kept, "of": [kept.index(value) for value in values]}
 
 
-def _likely(point: OutOfFold, y: Indices, size: float) -> Floats | None:
-    return None if point.p is None else likely_classes(replace(point, y=y), size)
+def _likely(point: OutOfFold, y: Indices) -> Floats | None:
+    return None if point.p is None else likely_classes(replace(point, y=y), len(y))
 
 
 def _count_point(
@@ -135,8 +135,8 @@ def _count_point(
         "wrong": int(counts.wrong),
         "reviewed": int(counts.rejected),
         "matrix": matrix.reshape(shape).tolist(),  # true class, outcome
-        "errors": _errors(point, y, layout, n_classes, size, likely),
-        "forced": _errors(point.all_decided(), y, layout, n_classes, size, likely),
+        "errors": _errors(point, y, layout, n_classes, likely),
+        "forced": _errors(point.all_decided(), y, layout, n_classes, likely),
         "accuracy": _accuracy(point, y, size / n, confidence),
         # of right, wrong and reviewed cases, and of wrong ones if every case were decided
         "ranges": [
@@ -178,15 +178,16 @@ def _queue(
 
 
 def _errors(
-    point: OutOfFold, y: Indices, layout: OutcomeLayout, n_classes: int, size: float,
-    likely: Floats | None,
-) -> Cells:  # fmt: skip
-    """Wrong decisions: counted if one model made them, else those to expect of a model."""
+    point: OutOfFold, y: Indices, layout: OutcomeLayout, n_classes: int, likely: Floats | None
+) -> Cells:
+    """Wrong decisions: counted if one model made them, else those to expect of a model.
+
+    They are as many as in the summary of the model: the cases count in full.
+    """
     if point.fold.min() == point.fold.max() or n_classes > MAX_EXPECTED:
         wrong = (point.decision >= 0) & (point.decision != y)
         return _cells(y[wrong], layout.price_column(point.decision, y)[wrong], layout)
-    found = error_numbers(replace(point, y=y), n_classes, size, likely=likely)
-    numbers = found.estimate * len(y) / size
+    numbers = error_numbers(replace(point, y=y), n_classes, len(y), likely=likely).estimate
     kinds = zip(*(part.tolist() for part in np.nonzero(numbers > LEAST_NUMBER)), strict=True)
     return tuple(part for k, c in kinds for part in (k, c, float(f"{numbers[k, c]:.8g}")))
 
@@ -260,7 +261,7 @@ def histogram(outcomes: Sequence[OutOfFold], y: Indices, n_classes: int) -> Coun
     return {"edges": edges.tolist(), "total": shared(total), "reviewed": reviewed, "bands": bands}
 
 
-def count_rivals(choice: Any, prices: Floats, layout: OutcomeLayout, worth: float) -> list[Counts]:
+def count_rivals(choice: Any, prices: Floats, layout: OutcomeLayout) -> list[Counts]:
     """Reviews by class and errors of the models that were not chosen, ranked at these prices."""
     found = []
     for entry in choice.tried:
@@ -268,13 +269,12 @@ def count_rivals(choice: Any, prices: Floats, layout: OutcomeLayout, worth: floa
             continue
         cases = entry.cases.at_prices(prices)
         y, K = cases.y, len(prices)
-        size = worth * len(y)
-        points, likely = [], _likely(cases, y, size)
+        points, likely = [], _likely(cases, y)
         for cut in cases.cuts_at(RIVAL_SHARES):
             point = cases.at(cut)
             reviewed = np.bincount(y[point.decision < 0], minlength=K).tolist()
             wrong = int(tally(point.decision, y).wrong)
-            points.append([reviewed, wrong, _errors(point, y, layout, K, size, likely)])
+            points.append([reviewed, wrong, _errors(point, y, layout, K, likely)])
         found.append({"name": clean(entry.name), "n": len(y), "points": points})
     return found
 

@@ -216,7 +216,7 @@ def make_report(
     rivals = []
     if choice is not None and amounts is None:  # others rank the cases in another order
         at = uniform_prices(K, cost) if own.prices is None else own.prices
-        rivals = count_rivals(choice, at, layout, size / n)
+        rivals = count_rivals(choice, at, layout)
     data = counted | {
         "axis": axis,
         "n": n,

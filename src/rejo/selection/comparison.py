@@ -15,11 +15,11 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from rejo import metrics
 from rejo._errors import RejoError
-from rejo._io import progress
+from rejo._io import each_done, progress
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.catalogue import ProblemSize, need_order, standard_methods
@@ -188,8 +188,8 @@ def compare(
         for fold, split in enumerate(splits)
         for name, estimator in methods.items()
     ]  # fmt: skip
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    done = progress(parallel(cells), len(cells), "compare", show=verbose)
+    results = each_done(cells, n_jobs, return_as="generator_unordered")
+    done = progress(results, len(cells), "compare", show=verbose)
     order = {name: i for i, name in enumerate([*methods, REVIEW_ALL, DECIDE_ALL])}
     pairs = [pair for cell in done for pair in cell]
     rows = [row for row, _ in pairs]

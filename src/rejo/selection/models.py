@@ -20,11 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo._errors import RejoError
-from rejo._io import percent, progress
+from rejo._io import each_done, percent, progress
 from rejo._typing import Floats, Indices
 from rejo.baselines import (
     BlendClassifier,
@@ -495,9 +495,8 @@ class Race:
             for fold, (train, _) in list(zip(folds, parts, strict=True))[known:]
             for r in runners
         ]  # fmt: skip
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         done: list[tuple[float, Any]] = []
-        for cell in progress(parallel(cells), len(cells), "fitting"):
+        for cell in progress(each_done(cells, self.n_jobs), len(cells), "fitting"):
             done.append(cell)
             if len(done) == len(runners) and not runners[0].times:  # the first fold of all
                 spent = sum(seconds for seconds, _ in done)

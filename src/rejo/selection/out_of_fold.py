@@ -18,10 +18,10 @@ from scipy.special import expit, logit
 from scipy.stats import rankdata
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import PredefinedSplit
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from rejo._frames import take_rows
-from rejo._io import progress
+from rejo._io import each_done, progress
 from rejo._typing import Floats, Indices, Mask
 from rejo.baselines import ThresholdRejectClassifier, believable
 from rejo.decisions import TIE, decide, uniform_prices
@@ -448,8 +448,7 @@ def judge_folds(
             )
             for split in splits
         ]
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-        parts = list(progress(parallel(cells), len(cells), "judging", show=verbose))
+        parts = list(progress(each_done(cells, n_jobs), len(cells), "judging", show=verbose))
     rows = np.concatenate([test for _, test in splits])
     about = {
         "rows": rows, "y": k[rows], "classes": classes,

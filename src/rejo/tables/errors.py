@@ -38,7 +38,7 @@ class TableError(RejoError):
         ``sep``; and ``remedy``, what to do.
     """
 
-    column: str | None = None  # that the table lacks
+    column: str | None = None  # the first that the table lacks
 
     def __init__(self, problem: str, **parts: str | None) -> None:
         safe = {name: part and Text(part).cleaned(printable) for name, part in parts.items()}
@@ -64,17 +64,16 @@ def check_columns(
 ) -> None:
     known = list(there)
     names = set(known)
-    for column in needed:
-        if column not in names:
-            error = TableError(
-                f"no column {shown(column)}",
-                where=where,
-                parameter=parameter,
-                remedy=f"{did_you_mean(str(column), known)}The columns are: {listed(known)}"
-                + ". Is the first line a title? Delete it." * (len(known) == 1),
-            )
-            error.column = column
-            raise error
+    if lacking := [column for column in dict.fromkeys(needed) if column not in names]:
+        error = TableError(
+            f"no column{'s' * (len(lacking) > 1)} {listed(lacking)}",
+            where=where,
+            parameter=parameter,
+            remedy=f"{did_you_mean(str(lacking[0]), known)}The columns are: {listed(known)}"
+            + ". Is the first line a title? Delete it." * (len(known) == 1),
+        )
+        error.column = lacking[0]
+        raise error
 
 
 def check_names(where: str, names: list[str]) -> None:

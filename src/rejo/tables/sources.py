@@ -18,12 +18,15 @@ from rejo._io import URL, without_password
 from rejo.tables.doubts import Doubt
 from rejo.tables.errors import (
     FIELD,
+    MOST_COMPARED,
+    MOST_NAMES,
     PIECE,
     ROW,
     TableError,
     check_columns,
     check_names,
     import_pyarrow,
+    listed,
     long_field,
     shown,
     too_large,
@@ -130,12 +133,14 @@ class Source:
         try:
             check_columns(self.name, needed, there)
         except TableError as error:
-            lacks = str(error.column)
-            if close := close_words(lacks, [name for name in there if name not in needed], 1):
+            spare = [name for name in there if name not in needed][:MOST_COMPARED]
+            lacking = [name for name in dict.fromkeys(needed) if name not in there][:MOST_NAMES]
+            pairs = {own: name for name in lacking for own in close_words(name, spare, 1)}
+            if pairs:
                 error.parameter = "rename"
-                pair = Setting("rename", f"{close[0]}={lacks}")
-                said = f"If it is {shown(close[0])} here, add "
-                error.remedy = Text(said, pair, ". ", str(error.remedy))
+                given = Setting("rename", ",".join(map("=".join, pairs.items())))
+                said = f"If {listed(pairs)} {'is' if len(pairs) == 1 else 'are'} meant, add "
+                error.remedy = Text(said, given, f". The columns are: {listed(there)}")
             raise
 
 
