@@ -8,8 +8,6 @@ import pytest
 
 import rejo
 import rejo.selection
-from rejo.cli.compare import COSTS
-from rejo.datasets import bayes_risk
 
 
 def row(out, title):
@@ -88,27 +86,6 @@ def test_json(run, table, quick):
         folds = [r["risk"] for r in found["rows"] if r["method"] == name]
         assert len(folds) == 2
         assert risk == pytest.approx(np.mean(folds))
-
-
-def test_synthetic_problems(run, monkeypatch):
-    def methods(names, problem):
-        return {"ours": rejo.RejoSVC(gamma=2)}, {"ours": {"C": [0.1, 10]}}
-
-    monkeypatch.setattr("rejo.selection.methods_to_compare", methods)
-    code, out, err = run("compare", "--demo", "--repetitions", "2")
-    assert (code, err) == (0, "")
-    first, second = out.split("\n\n")[:2]
-    assert (first.split(":")[0], second.split(":")[0]) == ("SyntheticI", "SyntheticII")
-    best = [1000 * bayes_risk("synthetic_1", w) for w in COSTS]
-    assert row(first, "(Bayes risk x 1000)") == pytest.approx(best, abs=0.05)
-    *excess, mean, ratio, _ = row(first, "review everything")
-    assert [w * 1000 - b for w, b in zip(COSTS, best, strict=True)] == pytest.approx(
-        excess, abs=0.1
-    )
-    *excess, mean, ratio, _ = row(first, "ours")
-    assert len(excess) == 5
-    assert mean == pytest.approx(np.mean(excess), abs=0.1)
-    assert ratio == pytest.approx(1 + excess[2] / best[2], abs=0.01)
 
 
 def test_prices(run, refused, table, quick):

@@ -26,7 +26,7 @@ options, and ``run(arguments)``, which does the work.
 ``rejo inspect``
     show what a model file contains
 ``rejo compare``
-    compare data replication with its rivals on a table, or on problems with a known best risk
+    compare data replication with its rivals on a table
 
 Exit codes: 0 success, 1 a bug in rejo, 2 wrong usage or a file that cannot be read or written, 3
 bad data, 4 a bad model file, 5 a target that cannot be reached, or a new model that is no better, 6
@@ -41,20 +41,17 @@ inside the commands, so that ``rejo --help`` is quick.
 import argparse
 import errno
 import os
-import re
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rejo import __version__
 from rejo._errors import close_words
 from rejo._io import one_line, without_password
-from rejo.cli._aliases import command_meant, pointer
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
 from rejo.cli._streams import steady_streams
@@ -131,7 +128,6 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
         command: Any = import_module(f"rejo.cli.{name}")
         added = commands.add_parser(name, help=command.HELP, description=command.DESCRIPTION)
         command.add(added)
-        added.example = getattr(command, "EXAMPLE", "")
         added.set_defaults(run=command.run)
     return parser
 
@@ -139,74 +135,28 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
 class _Parser(argparse.ArgumentParser):
     """Options in full, errors on one line like all others."""
 
-    example = ""  # a line to type, with braces for the first word after the command
-    _words: Sequence[str] = ()
-
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if not self._subparsers:  # a command, which knows its own options
-            self._words = args or ()
-            self._check_options(self._words)
-        elif args and not args[0].startswith("-"):
-            self._check_command(args[0])
+        if self._subparsers and args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = _hint(args[0], COMMANDS) or f"choose from {', '.join(COMMANDS)}"
+            self.error(f"argument COMMAND: invalid choice: {args[0]!r} ({hint})")
         found, unknown = super().parse_known_args(args, namespace)
         if unknown and not self._subparsers:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            hint = _hint(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f' ({hint})'}")
         return found, unknown
 
-    def _check_command(self, word: str) -> None:
-        (commands,) = (list(a.choices) for a in self._get_positional_actions() if a.choices)
-        if word not in commands:
-            meant = command_meant(word, commands)
-            hint = f"did you mean {meant}?" if meant else f"choose from {', '.join(commands)}"
-            self.error(f"argument COMMAND: invalid choice: {word!r} ({hint})")
-
-    def _check_options(self, words: Sequence[str]) -> None:
-        """Say what to write instead of an option that does not exist, before anything else."""
-        options = self._option_string_actions
-        positions = [str(action.metavar) for action in self._get_positional_actions()]
-        before = ""
-        for word in takewhile(lambda word: word != "--", words):
-            option = word.partition("=")[0]
-            named = re.match("--?[A-Za-z]", option)
-            if named and option not in options:
-                # A file may follow -o at once: -oloans.rejo.
-                exact = option.startswith("-o")
-                if hint := pointer(option, options, positions, exact=exact):
-                    self.error(f"unrecognized arguments: {option} ({hint})")
-            valued = before in options and options[before].nargs != 0
-            odd = re.match("-.", word) and not named
-            if valued and odd and not self._negative_number_matcher.match(word):
-                self.error(f"argument {before}: a value with a dash before it needs =: "
-                           f"{before}={word}")  # fmt: skip
-            before = word
-
-    def _about_required(self, message: str) -> str:
-        """Also say that a file does not exist, and how the whole line might look."""
-        first = next((word for word in self._words[:1] if not word.startswith("-")), None)
-        if first is not None and not (re.search(r"://|[*?\[]", first) or os.path.exists(first)):
-            message, first = f"{first} does not exist, and {message}", None
-        if not self.example:
-            return message
-        data = "DATA" if first is None else shlex.quote(without_password(first))
-        return f"{message}; for example: {self.example.format(data)}"
-
     def error(self, message: str) -> NoReturn:
-        if message.startswith("the following arguments are required"):
-            message = self._about_required(message)
+        if message.endswith("expected one argument"):
+            message += "; a value with a dash before it is written with ="
         self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")
 
 
-def _meant(error: OSError) -> str:
-    """Name a file that may be meant in place of one that does not exist."""
-    path = Path(os.fsdecode(error.filename))
-    if not (isinstance(error, FileNotFoundError) and path.parent.is_dir()):
-        return ""
-    there = {Path(name).stem: name for name in os.listdir(path.parent)}
-    close = close_words(path.stem, there, 1)
-    return f". Did you mean {path.with_name(there[close[0]])}?" if close else ""
+def _hint(word: str, known: Iterable[str]) -> str:
+    close = close_words(word, known, 1)
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def _print_error(error: Exception) -> int:
@@ -215,7 +165,7 @@ def _print_error(error: Exception) -> int:
     message = explain(error)
     if code == 1 and isinstance(error, OSError):
         code, reason = 2, error.strerror or message
-        message = f"{error.filename}: {reason}{_meant(error)}" if error.filename else reason
+        message = f"{error.filename}: {reason}" if error.filename else reason
     elif code == 1 and isinstance(error, ImportError) and "pip install" in message:
         code = 2
     elif code == 1:

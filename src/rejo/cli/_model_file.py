@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from rejo._errors import Text
 from rejo.cli._options import opening
@@ -24,7 +24,6 @@ TABLES = (
     ".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".xlsx", ".xls", ".ods", ".json", ".jsonl",
     ".ndjson", ".db", ".sqlite", ".html", ".htm",
 )  # fmt: skip
-MODEL, PAGE, PICKLE = "a model file", "an HTML page, such as a report", "a pickle"
 
 
 def open_model(arguments: Namespace) -> Opened:
@@ -61,59 +60,32 @@ def vague(size: float) -> str:
     )  # fmt: skip
 
 
-def what_is(path: str | Path) -> str | None:
-    """Return what a file is by its first bytes, if it is neither a table nor unknown."""
-    try:
-        if not Path(path).is_file():
-            return None
-        with open(path, "rb") as file:
-            head = file.read(512)
-    except OSError:
-        return None
-    if head[:4] == b"PK\x03\x04" and b"rejo.json" in head[:64]:
-        return MODEL
-    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return PICKLE
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    return PAGE if text.startswith((b"<!doctype html", b"<html")) else None
-
-
 def check_is_table(arguments: Namespace) -> None:
-    """Refuse a table that is a model, a report or a pickle."""
+    """Refuse a table that is a model file."""
     from rejo.tables import TableError
 
-    if (found := what_is(arguments.data)) is not None:
-        remedy = "Give the table itself, such as a CSV file."
-        if found is MODEL:
-            remedy = f"To see what it contains: rejo inspect {shlex.quote(arguments.data)}"
-        raise TableError(f"it is {found}, not a table", where=arguments.data, remedy=remedy)
+    head = b""
+    if os.path.isfile(arguments.data):
+        with suppress(OSError), open(arguments.data, "rb") as file:
+            head = file.read(64)
+    if head[:4] == b"PK\x03\x04" and b"rejo.json" in head:
+        raise TableError(
+            "it is a model file, not a table",
+            where=arguments.data,
+            remedy=f"To see what it contains: rejo inspect {shlex.quote(arguments.data)}",
+        )
 
 
 @contextmanager
 def model_errors(arguments: Namespace) -> Iterator[None]:
-    """Let an error of a model file say if it is another file, or swapped with the table."""
+    """Let an error of a model file say if it has the name of a table."""
     from rejo.persistence import ModelFileError
 
     try:
         yield
     except ModelFileError as error:
-        path, data = arguments.model, getattr(arguments, "data", None)
-        found = what_is(path)
-        # After a hostile model nothing else is opened, unless its name suggests a model.
-        is_table = data is None or Path(data).suffix.lower() in TABLES
-        if found is not MODEL and not is_table and what_is(str(data)) is MODEL:
-            command = shlex.split(arguments.command)[1]
-            swapped = shlex.join(["rejo", command, str(data), str(path)])
-            error.problem = f"not a model file, but {data} is one"
-            error.remedy = f"Swap them: {swapped}"
-        elif found is PAGE:
-            error.problem, error.remedy = f"not a model file: it is {PAGE}", _order(data)
-        elif found is not MODEL and path.suffix.lower() in TABLES:
-            error.problem, error.remedy = "not a model file: it looks like a table", _order(data)
+        if arguments.model.suffix.lower() in TABLES:
+            error.problem = "not a model file: it looks like a table"
+            error.remedy = "Give the file that rejo train wrote, such as loans.rejo"
+            error.remedy += ", then the table." if hasattr(arguments, "data") else "."
         raise
-
-
-def _order(data: Any) -> str:
-    if data is None:
-        return "Give the file that rejo train wrote, such as loans.rejo."
-    return "The model comes first, then the table, such as loans.rejo new_loans.csv."

@@ -313,7 +313,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {  # how a value is read, and t
                   "origin you know"),
     "--max-bytes": ({"type": integer(1), "default": 1 << 28, "metavar": "N"}, "how much memory "
                     "opening the model may take (default: 256 MB)"),
-    "--repetitions": ({"type": integer(1), "metavar": "N"}, ""),
     "--json": (FLAG, "print the result as JSON"),
     "--verbose": (FLAG, "also say how every column was read, and how the models compared"),
 }

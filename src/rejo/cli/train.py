@@ -33,10 +33,6 @@ DESCRIPTION = (
     "Train on a table with known classes, for a review budget, a maximum error rate or prices. "
     "Numbers, categories, dates and missing values are encoded as part of the model."
 )
-EXAMPLE = (
-    "rejo train {0} --target COLUMN --review-budget 0.1 -o model.rejo (rejo look {0} shows the "
-    "columns)"
-)
 
 
 def add(parser: Any) -> None:
