@@ -6,15 +6,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rejo.datasets import bayes_risk, make_synthetic_1
-from rejo.estimators import inner as inner_module
 from rejo.estimators.replication import ReplicationClassifier
 
 # XGBoost still has these, and warns that some day it will not.
@@ -48,20 +46,6 @@ def noisy():
     return X, np.searchsorted([-0.8, 0.0, 0.8], t)
 
 
-@pytest.fixture
-def rows(monkeypatch):
-    """The rows that the fit was given."""
-    seen = {}
-    fit = inner_module.fit_inner
-
-    def record(estimator, train, held_out):
-        seen.update(train=train, held_out=held_out)
-        fit(estimator, train, held_out)
-
-    monkeypatch.setattr(inner_module, "fit_inner", record)
-    return seen
-
-
 def grid(X, n=60, reach=3.0):
     axes = [np.linspace(reach * x.min(), reach * x.max(), n) for x in X.T]
     return np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, X.shape[1])
@@ -77,10 +61,9 @@ def steps(model, X):
 
 @both
 @pytest.mark.parametrize("reject_cost", [0.2, None])
-@pytest.mark.parametrize("order", ["constraint", "margin"])
-def test_constrained_boundaries_never_cross(noisy, booster, order, reject_cost):
+def test_constrained_boundaries_never_cross(noisy, booster, reject_cost):
     X, y = noisy
-    model = ReplicationClassifier(booster(), order=order, reject_cost=reject_cost).fit(X, y)
+    model = ReplicationClassifier(booster(), reject_cost=reject_cost).fit(X, y)
     assert model.order_violations_ == 0
     assert (steps(model, grid(X)) <= 0).all()
     assert steps(model, grid(X)).any()
@@ -169,74 +152,10 @@ def test_lines_in_the_leaves_are_refused(noisy):
     assert free.order_ == "none"
 
 
-# ---- margins -----------------------------------------------------------------------------
-
-
-@both
-def test_margins_are_those_of_the_costs(booster):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(100, 2)), np.repeat([0, 1], 50)
-    model = ReplicationClassifier(booster(), order="margin", reject_cost=0.2).fit(X, y)
-    assert_allclose(model.margins_, [np.log(4), -np.log(4)], rtol=1e-6)
-    model.fit(X, y, sample_weight=np.where(y == 1, 3.0, 1.0))
-    assert_allclose(model.margins_, np.log(3) + np.array([np.log(4), -np.log(4)]), rtol=1e-6)
-
-
-@both
-@pytest.mark.parametrize("s", [None, 1])
-def test_margins_fall(noisy, booster, s):
-    X, y = noisy
-    y = np.where(y == 1, 0, y)  # classes of very different size
-    model = ReplicationClassifier(booster(), order="margin", s=s).fit(X, y)
-    assert (np.diff(model.margins_) <= 0).all()
-    assert model.order_violations_ == 0
-
-
-def test_margins_are_applied_again_at_prediction_xgboost(noisy, rows):
-    X, y = noisy
-    model = ReplicationClassifier(xgboost(), order="margin").fit(X, y)
-    import xgboost as xgb
-
-    train = rows["train"]
-    data = xgb.DMatrix(train.X, base_margin=train.margin)
-    expected = model.estimator_.get_booster().predict(data, output_margin=True)
-    assert_allclose(model._scores(X).T.ravel(), expected, rtol=1e-5, atol=1e-5)
-    assert np.abs(train.margin).max() > 1
-    without = model.estimator_.predict(train.X, output_margin=True)
-    assert np.abs(without - expected).max() > 0.5
-
-
-@both
-def test_prediction_gives_the_loss_that_training_saw(noisy, booster, rows):
-    X, y = noisy
-    inner = booster(n_estimators=200, early_stopping_rounds=5, learning_rate=0.3)
-    model = ReplicationClassifier(inner, order="margin", random_state=0).fit(X, y)
-    held_out = rows["held_out"]
-    points = [np.flatnonzero((x == X).all(axis=1))[0] for x in held_out.X[:, :2]]
-    replicas = held_out.X[:, 2].astype(int)
-    z = model.boundary_scores(X)[points, replicas] * (2 * held_out.y - 1)
-    loss = np.average(np.logaddexp(0, -z), weights=held_out.weight)
-    if booster is xgboost:
-        seen = model.estimator_.evals_result()["validation_0"]["logloss"]
-        seen = seen[model.estimator_.best_iteration]
-    else:
-        seen = model.estimator_.best_score_["valid_0"]["binary_logloss"]
-    assert loss == pytest.approx(seen, rel=1e-5)
-
-
-@both
-def test_no_trees_leave_the_margins(noisy, booster):
-    X, y = noisy
-    stump = booster(n_estimators=1, learning_rate=1e-9)
-    with pytest.warns(UserWarning, match="The model rejects"):
-        model = ReplicationClassifier(stump, order="margin").fit(X, y)
-    assert_allclose(model.boundary_scores(X), np.tile(model.margins_, (300, 1)), atol=1e-5)
-
-
 @both
 def test_models_survive_pickling(noisy, booster):
     X, y = noisy
-    model = ReplicationClassifier(booster(), order="margin").fit(X, y)
+    model = ReplicationClassifier(booster()).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.boundary_scores(X), model.boundary_scores(X))
 
@@ -245,36 +164,11 @@ def test_models_survive_pickling(noisy, booster):
 
 
 @both
-@pytest.mark.parametrize("order", ["constraint", "margin"])
-def test_early_stopping_holds_out_points(noisy, booster, order, rows):
-    X, y = noisy
-    inner = booster(n_estimators=400, early_stopping_rounds=5, learning_rate=0.3)
-    model = ReplicationClassifier(inner, order=order, validation_fraction=0.25, random_state=0)
-    model.fit(X, y)
-    train, held_out = ({tuple(x) for x in rows[part].X[:, :2]} for part in ("train", "held_out"))
-    assert not train & held_out
-    assert len(held_out) == 75
-    assert len(rows["held_out"].X) == 75 * 6  # all replicas of a point
-    best = (
-        model.estimator_.best_iteration if booster is xgboost else model.estimator_.best_iteration_
-    )
-    assert best < 399
-    again = clone(model).fit(X, y)
-    assert_array_equal(again.boundary_scores(X), model.boundary_scores(X))
-
-
-def test_early_stopping_callbacks_of_xgboost(noisy):
-    stop = pytest.importorskip("xgboost").callback.EarlyStopping(rounds=3)
-    inner = xgboost(n_estimators=400, callbacks=[stop], learning_rate=0.5)
-    model = ReplicationClassifier(inner, random_state=0).fit(*noisy)
-    assert model.estimator_.best_iteration < 399
-
-
-@both
-def test_nested_early_stopping_is_refused(noisy, booster):
-    inner = BaggingClassifier(booster(early_stopping_rounds=5))
-    with pytest.raises(ValueError, match="early_stopping_rounds"):
-        ReplicationClassifier(inner).fit(*noisy)
+def test_early_stopping_is_refused(noisy, booster):
+    inner = booster(early_stopping_rounds=5)
+    for estimator in (inner, BaggingClassifier(inner)):
+        with pytest.raises(ValueError, match="early_stopping_rounds"):
+            ReplicationClassifier(estimator).fit(*noisy)
 
 
 @both
@@ -350,12 +244,11 @@ def test_sparse_input(noisy, booster, form):
 
 
 @both
-@pytest.mark.parametrize("order", ["constraint", "margin"])
-def test_the_risk_comes_near_the_best(booster, order):
+def test_the_risk_comes_near_the_best(booster):
     X, y = make_synthetic_1(2000, random_state=0)
     X_test, y_test = make_synthetic_1(10_000, random_state=1)
     small = {"max_depth": 4} if booster is xgboost else {"num_leaves": 12}
     inner = booster(n_estimators=60, learning_rate=0.08, **small)
-    model = ReplicationClassifier(inner, order=order, reject_cost=0.2).fit(X, y)
+    model = ReplicationClassifier(inner, reject_cost=0.2).fit(X, y)
     best = bayes_risk("synthetic_1", 0.2)
     assert 0.9 * best < 1 - model.score(X_test, y_test) < 1.25 * best

@@ -124,7 +124,6 @@ def test_the_default_is_a_monotone_booster(data):
     assert isinstance(model.estimator_, HistGradientBoostingClassifier)
     assert (model.coding_, model.order_, model.order_violations_) == ("ordinal", "constraint", 0)
     assert_array_equal(model.estimator_.monotonic_cst, [0, 0, -1])
-    assert model.margins_ is None
     assert model.transformer_ is None
 
 
@@ -267,8 +266,6 @@ def test_constraints_that_do_not_fit_are_refused(data):
         ReplicationClassifier(LogisticRegression(), order="constraint").fit(X, y)
     with pytest.raises(ValueError, match="coding"):
         ReplicationClassifier(hist(), order="constraint", coding="onehot").fit(X, y)
-    with pytest.raises(ValueError, match="order"):
-        ReplicationClassifier(hist(), order="margin").fit(X, y)
 
 
 # ---- traps -------------------------------------------------------------------------------
@@ -298,53 +295,10 @@ def test_leaf_sizes_follow_the_rows_that_are_left(data):
     assert model.estimator_.min_samples_leaf == 16
 
 
-@pytest.mark.skipif(not has_fit_parameter(hist(), "X_val"), reason="scikit-learn < 1.7")
-def test_early_stopping_holds_out_points(noisy, monkeypatch):
-    X, y = noisy
-    seen = {}
-
-    def record(estimator, train, held_out):
-        seen.update(train=train, held_out=held_out)
-        return fit(estimator, train, held_out)
-
-    fit = inner_module.fit_inner
-    monkeypatch.setattr(inner_module, "fit_inner", record)
-    inner = hist(max_iter=500, early_stopping=True, validation_fraction=0.25, random_state=0)
-    model = ReplicationClassifier(inner).fit(X, y)
-    assert model.estimator_.do_early_stopping_
-    assert 1 < model.estimator_.n_iter_ < 500
-    train, held_out = ({tuple(x) for x in seen[part].X[:, :2]} for part in ("train", "held_out"))
-    assert not train & held_out
-    assert len(train) == 300
-    assert len(seen["held_out"].X) == 100 * 6  # all replicas of a point
-    same(ReplicationClassifier(inner).fit(X, y), model, X)
-
-
-def test_early_stopping_auto_counts_points(data, noisy, monkeypatch):
-    monkeypatch.setattr(inner_module, "HIST_ROWS", 100)
-    assert not ReplicationClassifier(hist()).fit(*data).estimator_.do_early_stopping_
-    large = ReplicationClassifier(hist()).fit(*noisy)
-    assert large.estimator_.do_early_stopping_ == has_fit_parameter(hist(), "X_val")
-    nested = BaggingClassifier(hist(), n_estimators=1)
-    model = ReplicationClassifier(nested).fit(*noisy)
-    assert model.estimator_.estimator.early_stopping is False
-
-
-def test_early_stopping_by_the_training_loss_needs_no_split(noisy):
-    inner = hist(max_iter=20, early_stopping=True, validation_fraction=None)
-    assert ReplicationClassifier(inner).fit(*noisy).estimator_.do_early_stopping_
-
-
-def test_early_stopping_without_validation_rows_is_refused(noisy, monkeypatch):
-    monkeypatch.setattr(
-        inner_module,
-        "has_fit_parameter",
-        lambda e, name: name != "X_val" and has_fit_parameter(e, name),
-    )
-    with pytest.raises(ValueError, match="early_stopping"):
-        ReplicationClassifier(hist(early_stopping=True)).fit(*noisy)
-    monkeypatch.setattr(inner_module, "HIST_ROWS", 100)
-    assert not ReplicationClassifier(hist()).fit(*noisy).estimator_.do_early_stopping_
+def test_boosting_does_not_stop_early_by_itself(data):
+    for inner in (hist(), BaggingClassifier(hist(), n_estimators=1)):
+        model = ReplicationClassifier(inner).fit(*data)
+        assert getattr(model.estimator_, "estimator", model.estimator_).early_stopping is False
 
 
 class Dear(LogisticRegression):
@@ -390,6 +344,7 @@ class Dear(LogisticRegression):
             GradientBoostingClassifier(n_iter_no_change=5),
             "estimator__n_iter_no_change=",
         ),
+        (hist(early_stopping=True), "estimator__early_stopping="),
         (BaggingClassifier(hist(early_stopping=True)), "estimator__estimator__early_stopping="),
     ],
 )
@@ -433,7 +388,6 @@ def test_an_estimator_needs_scores(data):
         ("coding", "binary"),
         ("order", "sorted"),
         ("h", 0),
-        ("validation_fraction", 1.0),
         ("scale_leaf_sizes", 2),
         ("loss_matrix", [[0, 1], [1, 0]]),
         ("loss_matrix", [[0, 0, 0], [0, 0, 0], [2, 1, 0]]),

@@ -134,7 +134,7 @@ def scores(
         values = _middles(estimator, X, columns)
     elif K == 2:
         sign = 1.0 if columns[1] == 1 else -1.0
-        values = sign * inner_scores(estimator, X, None, least)
+        values = sign * inner_scores(estimator, X, least)
     elif hasattr(estimator, "decision_function"):
         values = np.asarray(estimator.decision_function(X), dtype=np.float64)
         values = values[:, columns] if values.shape[1] == K else values

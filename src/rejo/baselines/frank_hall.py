@@ -160,7 +160,7 @@ class FrankHallReject(Wrapper, BoundaryClassifier):
 
     def _raw_scores(self, X: Any) -> Floats:
         """Scores (n, Q) of the classifiers, unsorted, above their cut-offs."""
-        raw = np.column_stack([inner_scores(fit, X, None) for fit in self.estimators_])
+        raw = np.column_stack([inner_scores(fit, X) for fit in self.estimators_])
         return np.repeat(raw, len(self.cutoffs_) // raw.shape[1], axis=1) - self.cutoffs_
 
     def _cut(
@@ -179,7 +179,7 @@ class FrankHallReject(Wrapper, BoundaryClassifier):
         inside = taking[k]  # (n,)
         if folds is None:
             rows = np.flatnonzero(inside)
-            values = inner_scores(self.estimators_[j], take_rows(X, rows), None)
+            values = inner_scores(self.estimators_[j], take_rows(X, rows))
         else:
             folds = [(train[inside[train]], test[inside[test]]) for train, test in folds]
             name = repr(self.classes_.tolist()[j])

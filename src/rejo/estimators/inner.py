@@ -6,7 +6,7 @@ Parameters are read and set by name: neither XGBoost nor LightGBM is imported.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,6 @@ SIZES = (
     *("min_data_in_leaf", "min_data_per_leaf", "min_data", "min_data_per_group"),
 )
 LOG_LOSSES = ("binary:logistic", "binary:logitraw", "binary", "cross_entropy", "xentropy")
-HIST_ROWS = 10_000  # from which early_stopping="auto" stops early
-
-
-class Rows(NamedTuple):
-    """A replicated data set."""
-
-    X: Any  # (m, n_features + n_marks)
-    y: NDArray[np.intp]  # (m,) 0 or 1
-    weight: Floats  # (m,) positive
-    margin: Floats | None  # (m,) score to start from
 
 
 def is_frame(X: Any) -> bool:
@@ -222,11 +212,10 @@ def check_inner(estimator: Any, prefix: str) -> None:
 
 
 def _check_early_stopping(estimator: Any, prefix: str) -> None:
-    """Refuse early stopping that splits rows by itself, where the split cannot be given."""
+    """Refuse early stopping, which splits rows; "auto" is switched off by :func:`fit_inner`."""
     parameters = estimator.get_params(deep=True)
     for path, last, value in _parameters(estimator):
-        top = path == last
-        if last not in STOPPING or not value or (top and _takes_validation_rows(estimator)):
+        if last not in STOPPING or not value or value == "auto":
             continue
         if last == "n_iter_no_change":  # GradientBoosting; with early_stopping, only its patience
             owner = path.removesuffix(last)
@@ -234,37 +223,11 @@ def _check_early_stopping(estimator: Any, prefix: str) -> None:
                 owner + "validation_fraction" not in parameters
             ):
                 continue
-        elif value == "auto":  # nested HistGradientBoosting: prepare_stopping switches it off
-            continue
-        off = False if last == "early_stopping" else None
-        newer = " or install scikit-learn >= 1.7," if top and _is_hist(estimator) else ""
         raise ValueError(
             f"{prefix}{path}={value!r} holds out rows by itself: replicas of one point would be in "
-            f"both parts, and training would stop too late. Set it to {off},{newer} or use an "
-            "estimator that takes validation rows: HistGradientBoostingClassifier, XGBClassifier, "
-            "LGBMClassifier."
+            "both parts, and training would stop too late. Set it to "
+            f"{False if last == 'early_stopping' else None}; RejoBoost stops early by points."
         )
-
-
-def prepare_stopping(estimator: Any, n_points: int, share: float) -> float | None:
-    """Settle early stopping on a clone; return the share of points to hold out, if any."""
-    for path, last, value in _parameters(estimator):
-        if last == "early_stopping" and value == "auto" and path != last:
-            estimator.set_params(**{path: False})
-    parameters = estimator.get_params(deep=False)
-    if _is_hist(estimator):
-        stops, own = estimator.early_stopping, estimator.validation_fraction
-        if stops == "auto":  # by points, as without replication
-            stops = n_points > HIST_ROWS and (own is None or _takes_validation_rows(estimator))
-        estimator.set_params(early_stopping=bool(stops))
-        return own if stops else None  # None with early stopping: by the training loss
-    if library_of(estimator) == "sklearn":
-        return None
-    callbacks = parameters.get("callbacks") or ()
-    stops = any(parameters.get(name) for name in STOPPING) or any(
-        type(callback).__name__ == "EarlyStopping" for callback in callbacks
-    )
-    return share if stops else None
 
 
 def scale_sizes(estimator: Any, factor: float) -> None:
@@ -315,28 +278,13 @@ def widen(estimator: Any, n_features: int, n_marks: int) -> None:
         estimator.set_params(feature_types=[*types, *["float"] * n_marks])
 
 
-def fit_inner(estimator: Any, train: Rows, held_out: Rows | None) -> None:
-    """Fit with weights, and with the margins and the held-out rows if there are any."""
-    options: dict[str, Any] = {"sample_weight": train.weight}
-    kind = library_of(estimator)
-    if train.margin is not None:
-        options["base_margin" if kind == "xgboost" else "init_score"] = train.margin
-    if held_out is not None and kind == "sklearn":
-        options |= dict(X_val=held_out.X, y_val=held_out.y, sample_weight_val=held_out.weight)
-    elif held_out is not None:
-        margin = None if held_out.margin is None else [held_out.margin]
-        if has_fit_parameter(estimator, "eval_X"):  # LightGBM >= 4.7
-            options |= dict(eval_X=held_out.X, eval_y=held_out.y)
-        else:
-            options["eval_set"] = [(held_out.X, held_out.y)]
-        if kind == "xgboost":
-            weights = [held_out.weight]
-            options |= dict(sample_weight_eval_set=weights, base_margin_eval_set=margin)
-            options["verbose"] = False
-        else:
-            options |= dict(eval_sample_weight=[held_out.weight], eval_init_score=margin)
-    X = few_values(train.X, estimator.max_bins) if _is_hist(estimator) else train.X
-    estimator.fit(X, train.y, **options)
+def fit_inner(estimator: Any, X: Any, y: Any, weight: Floats) -> None:
+    """Fit a clone with weights, and without early stopping."""
+    for path, last, value in list(_parameters(estimator)):
+        if last == "early_stopping" and value == "auto":
+            estimator.set_params(**{path: False})
+    X = few_values(X, estimator.max_bins) if _is_hist(estimator) else X
+    estimator.fit(X, y, sample_weight=weight)
 
 
 def few_values(X: Any, n_values: int) -> Any:
@@ -360,23 +308,20 @@ def few_values(X: Any, n_values: int) -> Any:
     return rounded
 
 
-def inner_scores(
-    estimator: Any, X: Any, margin: Floats | None, least: float = LEAST_PROBABILITY
-) -> Floats:
+def inner_scores(estimator: Any, X: Any, least: float = LEAST_PROBABILITY) -> Floats:
     """Scores (m,): the raw ones where there are any, else the log-odds of the probabilities.
 
     Probabilities count as at least ``least``.
     """
     kind = library_of(estimator)
     if kind == "xgboost":
-        scores = estimator.predict(X, output_margin=True, base_margin=margin)
+        scores = estimator.predict(X, output_margin=True)
     elif kind == "lightgbm":
         scores = estimator.predict(X, raw_score=True)
-        scores = scores if margin is None else scores + margin
     elif hasattr(estimator, "decision_function"):
         scores = estimator.decision_function(X)
     else:
-        scores = inner_log_odds(estimator, X, margin, least)
+        scores = inner_log_odds(estimator, X, least)
     return np.asarray(scores, dtype=np.float64).reshape(X.shape[0])
 
 
@@ -399,12 +344,10 @@ def scores_are_log_odds(estimator: Any) -> bool:
     return _is_hist(estimator) or not scored
 
 
-def inner_log_odds(
-    estimator: Any, X: Any, margin: Floats | None, least: float = LEAST_PROBABILITY
-) -> Floats:
+def inner_log_odds(estimator: Any, X: Any, least: float = LEAST_PROBABILITY) -> Floats:
     """Log-odds (m,) of the posteriors: of a booster the scores, else those of predict_proba."""
     if library_of(estimator) != "sklearn":
-        return inner_scores(estimator, X, margin)
+        return inner_scores(estimator, X)
     p = np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), least)
     return np.log(p[:, 1]) - np.log(p[:, 0])
 
@@ -417,12 +360,6 @@ def _parameters(estimator: Any) -> Iterator[tuple[str, str, Any]]:
 
 def _is_hist(estimator: Any) -> bool:
     return isinstance(estimator, HistGradientBoostingClassifier)
-
-
-def _takes_validation_rows(estimator: Any) -> bool:
-    if _is_hist(estimator):  # since scikit-learn 1.7; without a share there is no split
-        return has_fit_parameter(estimator, "X_val") or estimator.validation_fraction is None
-    return library_of(estimator) != "sklearn"
 
 
 def signs_of(name: str, given: Any, columns: list[Any], n_features: int) -> list[int]:

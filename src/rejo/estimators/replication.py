@@ -7,10 +7,8 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -58,19 +56,14 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
         Extension features, see :func:`rejo.replication.extension_vectors`.  "auto": "ordinal" for
         trees that support monotonic constraints, otherwise "thermometer", which draws
         neighbouring thresholds together.
-    order : {"auto", "constraint", "margin", "none"}, default="auto"
+    order : {"auto", "constraint", "none"}, default="auto"
         How to keep the boundaries from crossing.  "constraint": a monotonic constraint on the
-        extension features, added to those that the estimator has.  "margin": the same, and
-        boosting starts from the best constant of each boundary (XGBoost and LightGBM).  "none":
-        scores are only sorted.  "auto": "constraint" for HistGradientBoosting, XGBoost and
-        LightGBM, otherwise "none".
+        extension features, added to those that the estimator has.  "none": scores are only sorted.
+        "auto": "constraint" for HistGradientBoosting, XGBoost and LightGBM, otherwise "none".
     %h, reject_cost, s, loss_matrix, class_order, reject_label, class_weight
     scale_leaf_sizes : bool, default=True
         Multiply the estimator's integer ``min_samples_leaf``, ``min_child_samples`` and the like
         by the number of copies of a point, so that they count points, not copies.
-    validation_fraction : float, default=0.1
-        Fraction of the points, with all their copies, that are held out for early stopping of
-        XGBoost or LightGBM.  HistGradientBoostingClassifier has its own parameter.
     random_state : int, RandomState instance or None, default=None
         If given, it is also set on all parts of the estimator.
     verbose : bool, default=False
@@ -85,9 +78,6 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
         The fitted steps before the last one, if ``estimator`` is a pipeline.
     coding_, order_ : str
         The settings that "auto" chose.
-    margins_ : ndarray of shape (n_boundaries,) or None
-        With ``order="margin"``, the scores that boosting started from: the log-odds of the costs
-        on the two sides of each boundary.
     order_violations_ : int
         Number of training points whose unsorted scores do not fall from boundary to boundary.
 
@@ -120,7 +110,6 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
     s: int | None = None
     loss_matrix: Any = None
     scale_leaf_sizes: bool = True
-    validation_fraction: float = 0.1
     random_state: Any = None
     verbose: bool = False
 
@@ -128,10 +117,9 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
         **BoundaryClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit"]), None],
         "coding": [StrOptions({"auto", "ordinal", "thermometer", "onehot"})],
-        "order": [StrOptions({"auto", "constraint", "margin", "none"})],
+        "order": [StrOptions({"auto", "constraint", "none"})],
         "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
         "scale_leaf_sizes": ["boolean"],
-        "validation_fraction": [FiniteInterval(Real, 0.0, 1.0, closed="neither")],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -144,9 +132,9 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
         targets = self._check_targets(X, y, sample_weight, loss)
         if targets.rows is not None:
             X = take_rows(X, targets.rows)
-        labels, costs, rows = self._set_tables(targets)
+        _, costs, row = self._set_tables(targets)
         k, weight = targets.indices, targets.weight
-        weights = costs[rows] * (1.0 if weight is None else weight[:, None])  # (n, Q)
+        weights = costs[row] * (1.0 if weight is None else weight[:, None])  # (n, Q)
 
         self.transformer_ = transformer
         if transformer is not None:
@@ -154,9 +142,6 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
             X = self._check_transformed(transformer.fit_transform(X, k, **routed), estimator)
         self.coding_, self.order_ = _choose_coding(estimator, X, self.coding, self.order)
         self._marks = extension_vectors(costs.shape[1], self.h, self.coding_)  # (Q, n_marks)
-        self.margins_ = None
-        if self.order_ == "margin":
-            self.margins_ = _margins(weights, labels[rows] > 0)
 
         n_rows = int(np.count_nonzero(weights))
         n_features, n_marks = X.shape[1], self._marks.shape[1]
@@ -172,22 +157,15 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
         if self.scale_leaf_sizes:
             inner.scale_sizes(estimator, n_rows / len(k))
 
-        share = inner.prepare_stopping(estimator, len(k), self.validation_fraction)
-        if share is None:
-            train, held_out = self._replicate(X, k, weights), None
-        else:
-            train, held_out = (
-                self._replicate(take_rows(X, part), k[part], weights[part])
-                for part in _split(k, share, estimator, random)
-            )
-        if len(set(train.y.tolist())) < 2:
+        rows, y, weight_of_row = self._replicate(X, k, weights)
+        if len(set(y.tolist())) < 2:
             raise ValueError(
                 "loss_matrix, or loss, has no costs on one side of all boundaries, so there is "
                 f"nothing to learn. Costs in the replicas: {costs[:10].tolist()}."
             )
-        inner.fit_inner(estimator, train, held_out)
+        inner.fit_inner(estimator, rows, y, weight_of_row)
         self.estimator_ = estimator
-        del train, held_out
+        del rows, y, weight_of_row
 
         scores = self._scores(X)
         self.order_violations_ = int((np.diff(scores, axis=1) > TIE).any(axis=1).sum())
@@ -243,14 +221,13 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
         return X if inner.is_frame(X) else check_array(X, **inner.array_options(estimator))
 
-    def _replicate(self, X: Any, k: Indices, weights: Floats) -> inner.Rows:
+    def _replicate(self, X: Any, k: Indices, weights: Floats) -> tuple[Any, Indices, Floats]:
+        """Rows (m, n_features + n_marks), 0 or 1 for each, and their weights."""
         ones = np.ones((len(self.classes_), weights.shape[1]))
-        X, y, weight, q = replicate(
-            X, k, ones, h=self.h, coding=self.coding_, sample_weight=weights,
-            drop_zero=True, return_replica=True,
-        )  # fmt: skip
-        margin = None if self.margins_ is None else self.margins_[q]
-        return inner.Rows(X, (y > 0).astype(np.intp), weight, margin)
+        X, y, weight = replicate(
+            X, k, ones, h=self.h, coding=self.coding_, sample_weight=weights, drop_zero=True
+        )
+        return X, (y > 0).astype(np.intp), weight
 
     # ---- scores ---------------------------------------------------------------------------
 
@@ -264,33 +241,8 @@ class ReplicationClassifier(inner.WrapsClassifier, LearnsLosses, PosteriorsMixin
             points = np.arange(start, min(start + step, n))
             q = np.repeat(np.arange(Q), len(points))
             rows = extend_rows(X, np.tile(points, Q), self._marks[q])
-            margin = None if self.margins_ is None else self.margins_[q]
-            scores[points] = measure(self.estimator_, rows, margin).reshape(Q, -1).T
+            scores[points] = measure(self.estimator_, rows).reshape(Q, -1).T
         return scores
-
-
-def _margins(weights: Floats, positive: NDArray[np.bool_]) -> Floats:
-    """Log-odds (Q,) of the costs on both sides of each boundary, made to fall."""
-    least = 1e-9 * weights.sum()
-    above, below = (np.where(side, weights, 0).sum(axis=0) for side in (positive, ~positive))
-    return np.minimum.accumulate(np.log(above + least) - np.log(below + least))
-
-
-def _split(
-    k: Indices, share: float, estimator: Any, random: np.random.RandomState
-) -> tuple[Indices, Indices]:
-    """Points to train on and points to hold out."""
-    seed = getattr(estimator, "random_state", None)
-    points = np.arange(len(k))
-    n_held_out = share if share >= 1 else np.ceil(share * len(k))
-    balanced = np.bincount(k).min() >= 2 and len(set(k.tolist())) <= n_held_out
-    train, held_out = train_test_split(
-        points,
-        test_size=share,
-        stratify=k if balanced else None,
-        random_state=random if seed is None else seed,
-    )
-    return train, held_out
 
 
 def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any, str]:
@@ -317,11 +269,6 @@ def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any
         raise ValueError(
             f"X has missing values, which {name} does not support with order='constraint'. Impute "
             "them, use HistGradientBoostingClassifier, or set order='none'."
-        )
-    if order == "margin" and not (can and inner.library_of(estimator) != "sklearn"):
-        raise ValueError(
-            f"order='margin' needs trees that start from a given score: XGBClassifier or "
-            f"LGBMClassifier, not {name}. Use order='auto'."
         )
     return coding, order
 
@@ -399,9 +346,8 @@ declare(
         "transformer_": maybe(part(Pipeline)),
         "estimator_": part(BaseEstimator),
         "coding_": one_of("ordinal", "thermometer", "onehot"),
-        "order_": one_of("constraint", "margin", "none"),
+        "order_": one_of("constraint", "none"),
         "order_violations_": count(),
-        "margins_": maybe(floats("Q")),
         "_marks": floats("Q", None),
     },
     _replication,
