@@ -149,11 +149,12 @@ def test_a_case_that_is_decided_again_counts_once(model, cases, found, run):
     assert said["n_audited"] == drawn[2]
 
 
-def test_times_that_are_damaged_are_said(model, cases, refused, run):
+@pytest.mark.parametrize("time", ["2026-xx-01", ""])
+def test_times_that_are_damaged_are_said(model, cases, refused, run, time):
     words = ("predict", model, cases, "--book", "cases.db", "-o", "out.csv")
     assert run(*words)[0] == 0
     with sqlite3.connect("cases.db") as base:
-        base.execute("UPDATE batches SET time = '2026-xx-01'")
+        base.execute("UPDATE batches SET time = ?", [time])
     refused(2, "monitor", "cases.db")
 
 

@@ -44,7 +44,7 @@ CREATE TABLE answers (answer INTEGER PRIMARY KEY, id TEXT NOT NULL, batch INTEGE
     source TEXT NOT NULL);
 CREATE UNIQUE INDEX said ON answers (id, ifnull(batch, 0), kind, who, class, time);
 """
-OBJECTS = {"meta", "models", "batches", "cases", "case_ids", "answers", "said"}
+STATEMENTS = list(filter(None, map(str.strip, SCHEMA.split(";"))))
 COLUMNS = (
     "id", "decision", "forced", "reason", "rank", "chance", "worth", "cost", "drawn", "weight",
     "prices", "group",
@@ -212,12 +212,13 @@ class Book:
         if create:
             with self._writing():
                 if not self._objects() and not self._pragma("application_id"):
-                    for statement in filter(str.strip, SCHEMA.split(";")):
+                    for statement in STATEMENTS:
                         self._base.execute(statement)
                     about = {"version": str(VERSION), "book": secrets.token_hex(8)}
                     self._base.executemany("INSERT INTO meta VALUES (?, ?)", about.items())
                     self._base.execute(f"PRAGMA application_id = {APPLICATION}")
-        if self._pragma("application_id") != APPLICATION or "meta" not in self._objects():
+        found = self._objects()
+        if self._pragma("application_id") != APPLICATION or STATEMENTS[0] not in found:
             raise self._error("this is not a case book", "Give the file of `rejo predict --book`.")
         meta = dict(self._base.execute("SELECT key, value FROM meta"))
         if (version := meta.get("version")) != str(VERSION):
@@ -225,7 +226,7 @@ class Book:
                 f"a case book of version {version!s:.20}, and this rejo reads version {VERSION}",
                 "Use the rejo that wrote it.",
             )
-        if self._objects() != OBJECTS:  # a trigger, say, would change what is written
+        if found != set(STATEMENTS):  # a trigger, say, would change what is written
             raise self._error("its tables are not those of a case book", "Use an unchanged copy.")
         self.id: str = meta.get("book", "")
 
@@ -233,8 +234,8 @@ class Book:
         return self._base.execute(f"PRAGMA {name}").fetchone()[0]
 
     def _objects(self) -> set[str]:
-        names = self._base.execute("SELECT name FROM sqlite_master")
-        return {name for (name,) in names if not name.startswith("sqlite_autoindex_")}
+        made = self._base.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {statement for (statement,) in made}
 
     # ---- writing -----------------------------------------------------------------------------
 
@@ -413,7 +414,7 @@ class Book:
     def _parsed(self, text: str) -> Any:
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._error("a cell of the case book is not JSON", "Use a copy.") from None
 
     def _frame(self, query: str) -> DataFrame:
@@ -423,7 +424,10 @@ class Book:
             cursor = self._base.execute(query)
             names = [name for name, *_ in cursor.description]
             found = pd.DataFrame(cursor.fetchall(), columns=names, dtype=object)
-        return found.astype({name: kind for name, kind in NUMBERS.items() if name in names})
+        try:
+            return found.astype({name: kind for name, kind in NUMBERS.items() if name in names})
+        except (ValueError, TypeError):
+            raise self._error("a cell of the case book is not a number", "Use a copy.") from None
 
 
 def now() -> str:
