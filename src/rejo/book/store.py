@@ -37,7 +37,7 @@ CREATE TABLE batches (batch INTEGER PRIMARY KEY, model TEXT NOT NULL REFERENCES 
     audit REAL, columns TEXT NOT NULL, UNIQUE (model, print));
 CREATE TABLE cases (batch INTEGER NOT NULL REFERENCES batches, id TEXT NOT NULL, decision TEXT,
     forced TEXT, reason TEXT, rank INTEGER NOT NULL, chance REAL, worth REAL, cost REAL,
-    drawn INTEGER NOT NULL, weight REAL, prices TEXT, group_ TEXT, PRIMARY KEY (batch, id));
+    drawn INTEGER NOT NULL, weight REAL, group_ TEXT, PRIMARY KEY (batch, id));
 CREATE INDEX case_ids ON cases (id);
 CREATE TABLE answers (answer INTEGER PRIMARY KEY, id TEXT NOT NULL, batch INTEGER,
     kind TEXT NOT NULL, who TEXT NOT NULL, class TEXT NOT NULL, time TEXT NOT NULL,
@@ -47,7 +47,7 @@ CREATE UNIQUE INDEX said ON answers (id, ifnull(batch, 0), kind, who, class, tim
 STATEMENTS = list(filter(None, map(str.strip, SCHEMA.split(";"))))
 COLUMNS = (
     "id", "decision", "forced", "reason", "rank", "chance", "worth", "cost", "drawn", "weight",
-    "prices", "group",
+    "group",
 )  # fmt: skip
 # Columns of frames that are not text.
 NUMBERS = {
@@ -162,21 +162,6 @@ class Book:
         The file.
     create : bool, default=False
         Whether to make a book if there is none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from rejo.book import Book
-    >>> folder = getfixture("tmp_path")
-    >>> book = Book(folder / "cases.db", create=True)
-    >>> cases = pd.DataFrame({"id": ["a", "b"], "decision": ["no", None], "forced": ["no", "yes"]})
-    >>> with book.batch("hash of the model", {"classes": ["no", "yes"]}) as batch:
-    ...     batch.add(cases)
-    >>> said = pd.DataFrame({"id": ["b", "z"], "who": "Ann", "class": ["no", "no"]})
-    >>> book.add_answers(said, source="monday.csv").unknown
-    ['z']
-    >>> book.cases()[["id", "decision", "truth"]].values.tolist()
-    [['a', 'no', None], ['b', None, 'no']]
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
