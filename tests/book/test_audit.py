@@ -70,7 +70,7 @@ def test_the_upper_limit_is_where_the_mixed_bets_win():
     first = cases.week == 0
     pi, bad = cases.probability[first], (cases.drawn & (cases.wrong > 0))[first]
     tilts = -np.log1p(-pi.min() * -np.expm1(-ABOVE))
-    begin = 0.5 + begin_weights(2).sum() / 2  # without outcomes, all terms are the same
+    begin = begin_weights(2).sum()  # without outcomes, all terms are the same
 
     def won(total):
         log = tilts * total - _price(tilts[:, None] * np.ones(bad.sum()), pi[bad]).sum(axis=1)

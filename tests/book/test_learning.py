@@ -97,3 +97,17 @@ def test_a_comparison_by_brute_force():
     assert not compare_costs(y[:9], -np.ones(9, int), y[:9], prices, weight[:9]).better  # too few
     assert compare_costs(y, -np.ones(n, int), y, prices, weight).better
     assert compare_costs(y[:0], y[:0], y[:0], prices, weight[:0]).n == 0
+
+
+def test_an_error_that_no_case_has_shown_may_be_there():
+    random, n, better = np.random.default_rng(2), 40, 0
+    prices, weight = np.array([[0.0, 25.0, 1.0], [25.0, 0.0, 1.0]]), np.ones(n)
+    for _ in range(300):  # the new model decides what the old one reviews, and costs more
+        y = random.integers(0, 2, n)
+        new = np.where(random.random(n) < 0.045, 1 - y, y)
+        better += compare_costs(y, -np.ones(n, int), new, prices, weight).better
+    assert better <= 0.025 * 300
+    of_case = np.broadcast_to(prices, (n, 2, 3))
+    assert compare_costs(y, -np.ones(n, int), new, of_case, weight) == compare_costs(
+        y, -np.ones(n, int), new, prices, weight
+    )

@@ -123,11 +123,20 @@ def trigger(path):
         base.execute("CREATE TRIGGER t AFTER INSERT ON cases BEGIN DELETE FROM cases; END")
 
 
+def trigger_with_the_name_of_an_index(path):
+    with sqlite3.connect(path) as base:
+        base.execute("DROP INDEX case_ids")
+        base.execute("CREATE TRIGGER case_ids AFTER INSERT ON cases BEGIN DELETE FROM cases; END")
+
+
+CHANGED = [newer, trigger, trigger_with_the_name_of_an_index]
+
+
 @pytest.mark.parametrize("create", [False, True])
-@pytest.mark.parametrize("change", [text_file, other_database, newer, trigger])
+@pytest.mark.parametrize("change", [text_file, other_database, *CHANGED])
 def test_a_file_that_is_no_book_of_this_version_is_refused(tmp_path, change, create):
     path = tmp_path / "cases.db"
-    if change in (newer, trigger):
+    if change in CHANGED:
         with Book(path, create=True) as book:
             add(book)
     change(path)
@@ -138,7 +147,17 @@ def test_a_file_that_is_no_book_of_this_version_is_refused(tmp_path, change, cre
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("about", ["{", "[]", "{}", '{"classes": 7}'])
+@pytest.mark.parametrize("change", ["chance = 'high'", "rank = x'00'", "weight = 'x'"])
+def test_cells_that_are_no_numbers_are_said(book, change):
+    add(book)
+    with sqlite3.connect(book.path) as base:
+        base.execute(f"UPDATE cases SET {change}")
+    with pytest.raises(RejoError) as refused:
+        book.cases()
+    assert refused.value.parameter == "book"
+
+
+@pytest.mark.parametrize("about", ["{", "[]", "{}", '{"classes": 7}', "[" * 100_000])
 def test_what_is_said_of_a_model_is_checked(tmp_path, about):
     with Book(tmp_path / "cases.db", create=True) as book:
         add(book)

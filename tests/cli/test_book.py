@@ -254,6 +254,7 @@ def test_answers_that_nobody_could_have_meant_are_said(run, decided):
         return answer(run, "a.csv", *words, code=code)
 
     told([(a, "good", "2300-01-01")], code=3)  # it would count for ever
+    told([(a, "good", "0026-05-01")], code=3)
     told([(a, "1", "")], code=3)  # not one of the classes
     assert told([("", "good", ""), (a, "good", "")])["unknown_ids"] == [""]
     assert told([(b, "good", ""), (b, "bad", "")])["conflicts"] == [b]

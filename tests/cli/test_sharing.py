@@ -205,6 +205,7 @@ def test_other_json_is_no_export(tmp_path, text):
         {"data": {"text": "no id"}, "annotations": [annotation({}, 0)]},
         {"data": {"case": "1"}, "annotations": None},
         {"data": {"case": "1"}, "annotations": [{"result": [1]}]},
+        {"data": {"case": "\ud800"}, "annotations": [annotation({}, 0)]},
         {"data": None, "annotations": []},
     ],
 )

@@ -434,6 +434,17 @@ def test_doubtful_features():
         assert home.reviewed == pytest.approx(reviewed[there].mean())
 
 
+def test_features_that_lead_to_a_decision():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({name: random.normal(size=400) for name in ("debt", "age", "noise")})
+    model = rejo.RejoLinear().fit(X, np.where(X["debt"] - X["age"] / 3 > 0, "bad", "good"))
+    for label in ("bad", "good"):
+        first, second, *_ = doubtful_features(model, X, decided=label, background=X)
+        assert (first.feature, second.feature) == ("debt", "age")
+        assert first.where.startswith("at most") == (label == "good")  # low debts are good
+        assert first.reviewed > 0.8 > first.usual
+
+
 def test_doubtful_features_of_cases_that_were_reviewed():
     model = make_pipeline(TableEncoder(), ThresholdRejectClassifier(LogisticRegression()))
     model.fit(X, Y)

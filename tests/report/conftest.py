@@ -110,6 +110,7 @@ DOUBTFUL = [
     DoubtfulFeature("age", 0.125, 0.1, "", 0, 0.0, 0.0),
     DoubtfulFeature("<b>income</b>", 0.61, 0.4, "36 to 72", 1200, 0.44, 0.21),
 ]
+LEADING = {"<i>no</i>": DOUBTFUL, "yes": DOUBTFUL[:1], "never": []}
 
 
 def reasoned_cases(n=2500, *, n_points=31, seed=5):
@@ -183,6 +184,7 @@ def reports():
     reasons = simple_report(
         outcomes, y, ["low", "mid", "high"], chosen=6, axis="review_share", prices=(100, 12),
         by={"region": region}, promises=PROMISES, sent_to_review=["isle"], doubtful=DOUBTFUL,
+        leading=LEADING,
     )  # fmt: skip
     return {
         "binary": binary, "ordinal": ordinal, "share": share, "by class": by_class,

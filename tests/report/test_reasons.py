@@ -342,6 +342,15 @@ def test_features_that_make_cases_doubtful(reports, visit):
     ]
 
 
+def test_features_that_lead_to_a_decision(reports, visit):
+    _, *rows = rows_of(visit(reports["reasons"]), "Share of the decisions for a class")
+    assert rows == [
+        ["<i>no</i>", "<b>income</b>", "61.0 %", "36 to 72 (1,200 cases)", "44.0 % against 21.0 %"],
+        ["<i>no</i>", "age", "12.5 %", "", ""],
+        ["yes", "age", "12.5 %", "", ""],
+    ]
+
+
 def test_the_strongest_features_are_shown(make):
     outcomes, y = make.cases(100, costs=(0.1, 0.2))
     features = [DoubtfulFeature(f"x{i}", i / 40, 0.0, "", 0, 0.0, 0.0) for i in range(20)]

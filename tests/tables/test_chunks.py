@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import threading
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
 
-from rejo.tables import TableEncoder, TableError, read_chunks, read_table  # noqa: E402
+from rejo.tables import TableEncoder, TableError, _csv, read_chunks, read_table  # noqa: E402
 
 HEAD = "id,age,job,since,note"
 
@@ -140,6 +141,27 @@ def test_a_pipe_is_read_as_it_comes(training, monkeypatch):
         feeder.join()
     pieces = np.concatenate([encoder.transform(f) for f in frames])
     np.testing.assert_array_equal(pieces, encoder.transform(table.frame))
+
+
+def test_nothing_that_was_read_is_left_to_the_thread_of_pyarrow(training, monkeypatch):
+    """Or Python aborts if it ends before that thread frees it."""
+    parts = []
+
+    def read(self, size=-1, own=_csv._Stream.read):
+        part = own(self, size)
+        parts.append(ref(part))
+        return part
+
+    monkeypatch.setattr(_csv._Stream, "read", read)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(100)  # the thread waits, as it does for a processor that is busy
+    try:
+        for _ in range(200):
+            read_table(training[0])
+            assert [part() for part in parts] == [None] * len(parts)
+            parts.clear()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_memory_does_not_grow_with_the_file(training, monkeypatch):

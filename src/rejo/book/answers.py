@@ -33,6 +33,7 @@ NAMES = {
     "when": ("when", "time", "date", "answered"),
 }
 AHEAD = np.timedelta64(1, "D")  # of here, it may be tomorrow elsewhere
+EARLIEST = np.datetime64("1900-01-01")  # of an answer: before it, a year lacks digits
 PENDING = ("", "review", "?")  # a cell of a queue that nobody has filled
 
 
@@ -162,9 +163,10 @@ def _times(table: Any, column: str | None) -> Any:
             parameter="when",
         )
     text = np.datetime_as_string(values.astype("datetime64[ms]")).astype(object) + "Z"
-    if (later := np.flatnonzero(values > np.datetime64("now") + AHEAD)).size:  # NaT is not
+    odd = (values > np.datetime64("now") + AHEAD) | (values < EARLIEST)  # NaT is neither
+    if odd.any():
         raise TableError(
-            f"{text[later[0]][:10]} is still to come",
+            f"nobody can have answered on {text[odd.argmax()][:10]}",
             where=f"{table.path}, column {column!r}",
             parameter="when",
             remedy="Correct it: the newest answer counts.",

@@ -32,7 +32,7 @@ from rejo.book.timeline import Timeline
 ABOVE, BELOW = np.geomspace(0.06, 6.0, 12), np.geomspace(0.06, 1.0, 8)
 HIGHEST_FORECAST = 0.5  # of an error: with the tilts BELOW, all logarithms exist
 BELIEF = 200  # audited cases that the model's own chances are worth, until audits say otherwise
-HALF_LIFE = 26  # weeks in which half of the terms begin
+HALF_LIFE = 26  # weeks in which half of the terms begin that do not begin at once
 
 
 class Audit(NamedTuple):
@@ -48,9 +48,11 @@ class Audit(NamedTuple):
 
 
 def begin_weights(n_weeks: int) -> Floats:
-    """Weights of terms that begin in each week; of all weeks to come they add up to 1."""
+    """Weights of terms that begin in each week, half of all at once; with those to come, 1."""
     j = np.arange(n_weeks) + HALF_LIFE
-    return np.asarray(HALF_LIFE / (j * (j + 1)))
+    weights = 0.5 * HALF_LIFE / (j * (j + 1))
+    weights[:1] += 0.5
+    return np.asarray(weights)
 
 
 def audit(
@@ -112,8 +114,7 @@ def audit(
     prices = [_price(rest[:, None] * c, pi[drawn][:, None]) for c in tilts]  # (n_drawn, n_tilts)
     where, since, weight = cell[drawn], known[drawn], 1 / pi[drawn]
     paid = [np.zeros((T * K, len(c))) for c in tilts]
-    begins = begin_weights(T) / 2
-    begins[0] += 0.5
+    begins = begin_weights(T)
     found = np.full((T, 7), np.nan)
     for t in range(T):
         now = since == t
@@ -122,12 +123,12 @@ def audit(
         by_audit = (audited <= t)[:, None] & (n > 0)
         settled = (outcomes <= t) & (n > 0)
         covered, uncertain = by_audit | settled, by_audit & ~settled
-        N = n[covered].sum()
-        found[t, 1:3], found[t, 4:] = (0.0, 1.0), (N, 0.0, n_known[:, :, t][covered].sum())
+        total, now_known = np.zeros((T, K)), n_known[:, :, t]
+        total[settled] = x_known[:, :, t][settled]
+        N = n[uncertain].sum() + now_known[settled].sum()
+        found[t, 1:3], found[t, 4:] = (0.0, 1.0), (N, 0.0, now_known[covered].sum())
         if not N:
             continue
-        total = np.zeros((T, K))
-        total[settled] = (x_known[:, :, t] * n)[settled] / n_known[:, :, t][settled]
         mine = (since <= t) & uncertain.ravel()[where]
         estimate = total.sum() + expected[uncertain].sum()
         if mine.any():
@@ -147,7 +148,7 @@ def audit(
         high = min(ends[0], total.sum() + n[uncertain].sum())
         low = max(ends[1], total.sum())
         found[t, :3] = min(max(estimate, low), high) / N, low / N, high / N
-        found[t, 3], found[t, 5] = trusted[covered].sum() / N, (since <= t).sum()
+        found[t, 3], found[t, 5] = trusted[covered].sum() / n[covered].sum(), (since <= t).sum()
     found[:, :4] *= scale
     return Audit(*found.T)
 

@@ -200,7 +200,9 @@ class Picture(NamedTuple):
 
 def page(found: Mapping[str, Any]) -> str:
     """Return the page of :func:`monitor`."""
-    shown = [one for one in found["series"] if one["kind"] not in ("column", "promise")]
+    shown = [
+        one for one in found["series"] if one["kind"] not in ("column", "promise") and one["n"]
+    ]
     moved = [one for one in listed(found)[0] if one["kind"] == "column"]
     moved = [one for one in moved if one["alarm"] or one["evidence"] > 0.2][:MOST_COLUMNS]
     template, style = (
@@ -229,7 +231,8 @@ def headline(found: Mapping[str, Any]) -> str:
     alarms = [one for one in found["series"] if one["alarm"]]
     if not alarms:
         nothing = "nothing has changed beyond chance" if found["series"] else "nothing is watched"
-        return f"{base}: {nothing}."
+        unknown = "" if found["audit"]["error"]["n_cases"] else "; errors are not known yet"
+        return f"{base}: {nothing}{unknown}."
     first = min(one["since"] for one in alarms)
     what = [SHORT[one["kind"]].format(one["name"]) for one in alarms]
     more = f" and {len(what) - 4} more" if len(what) > 4 else ""

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.sax.saxutils import quoteattr
@@ -161,8 +162,9 @@ def labelstudio(path: Path) -> list[tuple[str, str, str, str]] | None:
     found: list[tuple[str, str, str, str]] = []
     for i, task in enumerate(tasks, start=1):
         try:
-            found += _answers_in(task)
-        except (AttributeError, KeyError, TypeError):
+            found += (some := list(_answers_in(task)))
+            "".join(chain(*some)).encode()  # JSON can name characters that there are not
+        except (AttributeError, KeyError, TypeError, UnicodeError):
             raise RejoError(
                 f"task {i} is not one of `rejo predict --queue` that was exported",
                 where=str(path),

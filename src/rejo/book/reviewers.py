@@ -27,16 +27,7 @@ MEANS = (np.arange(99) + 1) / 100
 
 
 def shrunk(right: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:
-    """Estimate each reviewer's share (R,) of right answers, with its interval.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.book import shrunk
-    >>> right, n = np.array([80.0, 90.0, 3.0, 0.0]), np.array([100.0, 100.0, 3.0, 0.0])
-    >>> shrunk(right, n)[0].round(2)
-    array([0.81, 0.89, 0.86, 0.82])
-    """
+    """Estimate each reviewer's share (R,) of right answers, with its interval."""
     a, b = MEANS[:, None] * STRENGTHS, (1 - MEANS)[:, None] * STRENGTHS  # (n_means, n_strengths)
     fit = sum(
         (betaln(a + x, b + m - x) - betaln(a, b) for x, m in zip(right, n, strict=True)), 0.0 * a

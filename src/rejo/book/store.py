@@ -37,17 +37,17 @@ CREATE TABLE batches (batch INTEGER PRIMARY KEY, model TEXT NOT NULL REFERENCES 
     audit REAL, columns TEXT NOT NULL, UNIQUE (model, print));
 CREATE TABLE cases (batch INTEGER NOT NULL REFERENCES batches, id TEXT NOT NULL, decision TEXT,
     forced TEXT, reason TEXT, rank INTEGER NOT NULL, chance REAL, worth REAL, cost REAL,
-    drawn INTEGER NOT NULL, weight REAL, prices TEXT, group_ TEXT, PRIMARY KEY (batch, id));
+    drawn INTEGER NOT NULL, weight REAL, group_ TEXT, PRIMARY KEY (batch, id));
 CREATE INDEX case_ids ON cases (id);
 CREATE TABLE answers (answer INTEGER PRIMARY KEY, id TEXT NOT NULL, batch INTEGER,
     kind TEXT NOT NULL, who TEXT NOT NULL, class TEXT NOT NULL, time TEXT NOT NULL,
     source TEXT NOT NULL);
 CREATE UNIQUE INDEX said ON answers (id, ifnull(batch, 0), kind, who, class, time);
 """
-OBJECTS = {"meta", "models", "batches", "cases", "case_ids", "answers", "said"}
+STATEMENTS = list(filter(None, map(str.strip, SCHEMA.split(";"))))
 COLUMNS = (
     "id", "decision", "forced", "reason", "rank", "chance", "worth", "cost", "drawn", "weight",
-    "prices", "group",
+    "group",
 )  # fmt: skip
 # Columns of frames that are not text.
 NUMBERS = {
@@ -162,21 +162,6 @@ class Book:
         The file.
     create : bool, default=False
         Whether to make a book if there is none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from rejo.book import Book
-    >>> folder = getfixture("tmp_path")
-    >>> book = Book(folder / "cases.db", create=True)
-    >>> cases = pd.DataFrame({"id": ["a", "b"], "decision": ["no", None], "forced": ["no", "yes"]})
-    >>> with book.batch("hash of the model", {"classes": ["no", "yes"]}) as batch:
-    ...     batch.add(cases)
-    >>> said = pd.DataFrame({"id": ["b", "z"], "who": "Ann", "class": ["no", "no"]})
-    >>> book.add_answers(said, source="monday.csv").unknown
-    ['z']
-    >>> book.cases()[["id", "decision", "truth"]].values.tolist()
-    [['a', 'no', None], ['b', None, 'no']]
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
@@ -212,12 +197,13 @@ class Book:
         if create:
             with self._writing():
                 if not self._objects() and not self._pragma("application_id"):
-                    for statement in filter(str.strip, SCHEMA.split(";")):
+                    for statement in STATEMENTS:
                         self._base.execute(statement)
                     about = {"version": str(VERSION), "book": secrets.token_hex(8)}
                     self._base.executemany("INSERT INTO meta VALUES (?, ?)", about.items())
                     self._base.execute(f"PRAGMA application_id = {APPLICATION}")
-        if self._pragma("application_id") != APPLICATION or "meta" not in self._objects():
+        found = self._objects()
+        if self._pragma("application_id") != APPLICATION or STATEMENTS[0] not in found:
             raise self._error("this is not a case book", "Give the file of `rejo predict --book`.")
         meta = dict(self._base.execute("SELECT key, value FROM meta"))
         if (version := meta.get("version")) != str(VERSION):
@@ -225,7 +211,7 @@ class Book:
                 f"a case book of version {version!s:.20}, and this rejo reads version {VERSION}",
                 "Use the rejo that wrote it.",
             )
-        if self._objects() != OBJECTS:  # a trigger, say, would change what is written
+        if found != set(STATEMENTS):  # a trigger, say, would change what is written
             raise self._error("its tables are not those of a case book", "Use an unchanged copy.")
         self.id: str = meta.get("book", "")
 
@@ -233,8 +219,8 @@ class Book:
         return self._base.execute(f"PRAGMA {name}").fetchone()[0]
 
     def _objects(self) -> set[str]:
-        names = self._base.execute("SELECT name FROM sqlite_master")
-        return {name for (name,) in names if not name.startswith("sqlite_autoindex_")}
+        made = self._base.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {statement for (statement,) in made}
 
     # ---- writing -----------------------------------------------------------------------------
 
@@ -413,7 +399,7 @@ class Book:
     def _parsed(self, text: str) -> Any:
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._error("a cell of the case book is not JSON", "Use a copy.") from None
 
     def _frame(self, query: str) -> DataFrame:
@@ -423,7 +409,10 @@ class Book:
             cursor = self._base.execute(query)
             names = [name for name, *_ in cursor.description]
             found = pd.DataFrame(cursor.fetchall(), columns=names, dtype=object)
-        return found.astype({name: kind for name, kind in NUMBERS.items() if name in names})
+        try:
+            return found.astype({name: kind for name, kind in NUMBERS.items() if name in names})
+        except (ValueError, TypeError):
+            raise self._error("a cell of the case book is not a number", "Use a copy.") from None
 
 
 def now() -> str:

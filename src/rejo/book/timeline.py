@@ -163,7 +163,7 @@ def _dates(text: Any) -> Any:
     import pandas as pd
 
     try:
-        return pd.to_datetime(text, utc=True, format="ISO8601")
+        return pd.to_datetime(text.where(text != "", "?"), utc=True, format="ISO8601")
     except ValueError:
         raise RejoError("a time in the case book is not one", parameter="book",
                         remedy="The file is damaged: use a copy.") from None  # fmt: skip

@@ -4,11 +4,14 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from rejo.cli._cases import Cases
 from rejo.cli._files import check_output, require, write_file
 from rejo.cli._training import FOLDS, candidates
+
+FEW = 100  # decided cases of a class to explain: shares are known within some 10 points then
 
 
 def check_report(arguments: argparse.Namespace, option: str = "--report") -> None:
@@ -63,7 +66,7 @@ def judge_training(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> dict[
         "choice": model.choice_,
         "ordered": cases.ordered,
         **promised(model),
-        "doubtful": doubtful(model, cases.X, cases.group),
+        **explained(model, cases.X, cases.group, cases.classes),
     }
 
 
@@ -76,14 +79,16 @@ def promised(model: Any) -> dict[str, Any]:
     }
 
 
-def doubtful(model: Any, X: Any, group: Any) -> list[Any]:
-    """Return the features that make cases doubtful; none if the model cannot be explained."""
+def explained(model: Any, X: Any, group: Any, classes: Sequence[str]) -> dict[str, Any]:
+    """Return what a report says of features; nothing if the model cannot be explained."""
     from rejo.explain import WhyError, doubtful_features
 
+    found = partial(doubtful_features, model, X, group=group)
     try:
-        return list(doubtful_features(model, X, group=group))
+        leading = {label: found(decided=label, most=FEW) for label in classes}
+        return {"doubtful": found(), "leading": leading}
     except WhyError:  # as of a model that was fitted in Python and keeps no typical case
-        return []
+        return {}
 
 
 def in_prices(points: Sequence[Any], model: Any, *, known: bool = True) -> list[Any]:

@@ -14,7 +14,7 @@ from rejo.cli._class_names import respelled
 from rejo.cli._decision_lines import about_column
 from rejo.cli._files import CommandError, check_apart, is_many, print_json, warn
 from rejo.cli._model_file import open_model, vague
-from rejo.cli._reporting import check_report, doubtful, in_prices, promised, write_report
+from rejo.cli._reporting import check_report, explained, in_prices, promised, write_report
 from rejo.cli._tested_cases import Tested, decided_files, decided_table, label_columns
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def write_page(arguments: argparse.Namespace, found: Evaluation) -> None:
         ordered=opened.table.get("ordered", True),
         by=None if cases.by is None else {cases.by: cases.values},
         **promised(opened.model),
-        doubtful=doubtful(opened.model, cases.judged.X, cases.judged.group),
+        **explained(opened.model, cases.judged.X, cases.judged.group, opened.classes),
         provenance={
             "Data": f"{name}, {len(cases.y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",

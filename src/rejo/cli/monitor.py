@@ -79,6 +79,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         recent, verdict = amount(one["recent"], one["kind"]), f"{one['evidence']:.0%}"
         if one["alarm"]:
             verdict = f"ALARM, changed since about {one['since']}"
+        elif not one["n"]:
+            verdict = "not known yet"
         rates = f"{expected:>10}{recent:>10}{one['n']:>10,.0f}"
         lines.append(f"{one_line(one['title']):<{width}}{rates}  {verdict}")
     lines += [f"{more} other columns: as in training."] * bool(more)

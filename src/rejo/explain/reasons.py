@@ -214,6 +214,7 @@ def doubtful_features(
     X: Any,
     *,
     reviewed: Any = None,
+    decided: Any = None,
     background: Any = None,
     most: int = 300,
     group: Any = None,
@@ -226,6 +227,9 @@ def doubtful_features(
         As in :func:`rejo.why`.
     reviewed : array-like of bool of shape (n_samples,), default=None
         Cases that were reviewed.  ``None``: those that the model would send to review in doubt.
+    decided : label of a class, default=None
+        Instead of reviews, explain the cases that the model decides as this class, by what pulls
+        them to it; ``where`` is then where most cases are decided so, and ``reviewed`` how many.
     background : as X, default=None
         As in :func:`rejo.why`.
     most : int, default=300
@@ -255,7 +259,9 @@ def doubtful_features(
     """
     X = as_table(X)
     judgement = judge(model, X, group=group)
-    if reviewed is None:
+    if decided is not None:
+        reviewed = judgement.decision == final_classifier(model).classes_.tolist().index(decided)
+    elif reviewed is None:
         reviewed = _in_doubt(judgement)
     reviewed = np.asarray(reviewed, dtype=bool)
     rows = np.flatnonzero(reviewed)
@@ -264,7 +270,11 @@ def doubtful_features(
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
     found, seen = _pulls_of(model, X, judgement, rows, background)
-    shares, pull = top_shares(found.values, STRONGEST)
+    pulled = found.values
+    if decided is not None:
+        up = judgement.decision[rows] == found.upper
+        pulled = np.maximum(np.where(up[:, None], pulled, -pulled), 0.0)
+    shares, pull = top_shares(pulled, STRONGEST)
     if seen is None or seen.source is None:  # the features are not columns of the table
         seen = as_numbers(insides(model), X)
     usual = float(reviewed.mean())

@@ -63,6 +63,7 @@ class Report:
     tried: TriedTable | None
     promises: Promises | None
     doubtful: Rows
+    leading: list[tuple[str, Rows]]  # by class
     title: str
     notes: list[str]
     provenance: list[tuple[str, str]]
@@ -96,6 +97,7 @@ def make_report(
     promises: Sequence[Any] = (),
     sent_to_review: Sequence[Any] = (),
     doubtful: Sequence[Any] = (),
+    leading: Mapping[Any, Sequence[Any]] | None = None,
     title: str,
     notes: Sequence[str] = (),
     provenance: Mapping[str, str],
@@ -142,6 +144,8 @@ def make_report(
         ``model.policy_.reviewed``.
     doubtful : sequence of DoubtfulFeature, default=()
         Features that make cases doubtful, by :func:`~rejo.explain.doubtful_features`.
+    leading : dict of {class: sequence of DoubtfulFeature}, default=None
+        Features that lead to a decision, by the same function with ``decided=``.
     title : str
     notes : sequence of str, default=()
         Sentences below the headline.
@@ -254,6 +258,11 @@ def make_report(
         tried=read_tried(choice),
         promises=read_promises(promises, sent_to_review),
         doubtful=read_doubtful(doubtful),
+        leading=[
+            (clean(k, None), rows)
+            for k, v in (leading or {}).items()
+            if (rows := read_doubtful(v, 3))
+        ],
         title=clean(title, None),
         notes=[clean(note, None) for note in notes],
         provenance=[(clean(k, None), clean(v, None)) for k, v in provenance.items()],

@@ -101,7 +101,7 @@ def read_tried(choice: Any) -> TriedTable | None:
     return TriedTable(caption, rows)
 
 
-def read_doubtful(features: Iterable[Any]) -> Rows:
+def read_doubtful(features: Iterable[Any], most: int = MOST) -> Rows:
     """Name, share, width of a bar, where, how often: the features with the highest shares."""
     rows = sorted(features, key=lambda row: -row.share)
     return [
@@ -112,6 +112,6 @@ def read_doubtful(features: Iterable[Any]) -> Rows:
             f"{clean(row.where)} ({row.cases:,} cases)" if row.where else "",
             f"{percent(row.reviewed)} against {percent(row.usual)}" if row.where else "",
         )
-        for row in rows[:MOST]
+        for row in rows[:most]
         if row.share > 0
     ]

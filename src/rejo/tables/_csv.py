@@ -16,7 +16,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from threading import RLock
+from time import monotonic, sleep
 from typing import Any, BinaryIO, cast
+from weakref import ref
 
 from rejo._errors import Setting, Text
 from rejo.tables.errors import (
@@ -38,6 +40,7 @@ BLOCK = 1 << 22  # bytes that pyarrow parses at a time: a longer row is refused
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "\\s+": " "}  # as a shell or pandas writes them
 MOST_RAGGED = 0.1  # of the rows of a file, or one: if there are more, the separator is wrong
+PATIENCE = 1.0  # seconds to wait for pyarrow to free what it has read, which takes microseconds
 SAVE_AS_CSV, UNPACK = "Save it as .xlsx or as CSV.", "Unpack it first."
 END = "\x1e"  # a row of these closes the file: without it, a quote was never closed
 MARKS = (
@@ -199,6 +202,10 @@ class Utf8:
         return f"{self.name}, line {line}"
 
 
+def _is_used(part: ref[memoryview]) -> bool:
+    return part() is not None
+
+
 class _Stream:
     """Parts of a file, which pyarrow reads ahead, in a thread of its own."""
 
@@ -206,17 +213,25 @@ class _Stream:
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts, self._left, self._lock = parts, b"", RLock()
+        self._given: list[ref[memoryview]] = []
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1) -> memoryview:
         with self._lock:
             self._left = self._left or next(self._parts, b"")
-            data, self._left = self._left[:size], self._left[size:]
+            data, self._left = memoryview(self._left[:size]), self._left[size:]
+            self._given = [*filter(_is_used, self._given), ref(data)]
             return data
 
     def stop(self) -> None:
-        """Wait for what is being read, and read no more: Python may end, and must not be needed."""
+        """Read no more, and wait until the thread has freed what it read.
+
+        Python may end next, and a thread that frees its objects then would abort the process.
+        """
         with self._lock:
             self._parts, self._left = iter(()), b""
+        last = monotonic() + PATIENCE
+        while any(map(_is_used, self._given)) and monotonic() < last:
+            sleep(0.0001)
 
     def close(self) -> None:
         """Leave the file to those who opened it."""
@@ -280,6 +295,7 @@ class CsvSource(Source):
         """Yield the rows with as many fields as there are columns; last None."""
         pa, width = import_pyarrow(), len(self.own_names)
         stream = _Stream(filter(None, self._parts() if self._is_plain else self._rewritten()))
+        batches: Any = None
         names = list(map(str, columns)) or ["0"]
         read = 0
         try:
@@ -307,6 +323,7 @@ class CsvSource(Source):
             if "Empty CSV" not in str(error):
                 raise self._unreadable(read, str(error)) from None
         finally:
+            batches = batch = None
             stream.stop()
         if not self._is_closed:
             raise self._unreadable(read, "")
