@@ -317,8 +317,8 @@ def _ordered(frame: pd.DataFrame) -> Iterator[str]:
     frame = frame[(frame["classes"] == "ordered") & frame["prices"].isin(ALONE)]
     found = frame.groupby(["max_train", "table", "method", "prices"])["forced"].mean()
     for size, part in found.groupby(level="max_train"):
-        costs = part.droplevel("max_train").unstack("method").dropna(axis=1)
-        costs = costs.drop(columns="review everything", errors="ignore")
+        methods = [m for m in (AUTO, *TEN_LINES, "svorex", "redsvm") if m in part.index.unique(2)]
+        costs = part.droplevel("max_train").unstack("method")[methods].dropna()
         yield from _header(["cases", "table", "without reviews", *costs.columns])
         for (table, prices), values in costs.iterrows():
             yield _row([str(size), table, ALONE[prices], *(f"{value:.3f}" for value in values)])
