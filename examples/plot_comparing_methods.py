@@ -55,8 +55,10 @@ print(fill(result.verdict(), 90))
 # %%
 # Pictures
 # --------
-# The risk is what a case costs, if an error costs 1 and a review ``reject_cost``. The linear
-# method is left out: it reviews everything, which is the dotted line.
+# The risk is what a case costs, if an error costs 1 and a review ``reject_cost``. The band is one
+# standard deviation over the folds. It shows how much the *test cases* of one fold matter; it is no
+# test of the differences, because all methods share the same folds. The linear method is left out:
+# it reviews everything, which is the dotted line.
 
 best = np.array([bayes_rates("synthetic_1", cost) for cost in COSTS])  # (n_costs, 3): R, E, risk
 rows = [row for row in result.rows if row["method"] != "linear posteriors"]
@@ -69,7 +71,7 @@ plt.show()
 # that are left?
 
 R, E = best[:, 0], best[:, 1]
-display = AccuracyRejectDisplay.from_rows(rows, bayes=(R, 1 - E / (1 - R)))
+display = AccuracyRejectDisplay.from_rows(rows, band=None, bayes=(R, 1 - E / (1 - R)))
 display.ax_.set_title("What reviews buy")
 plt.show()
 

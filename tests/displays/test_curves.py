@@ -45,6 +45,16 @@ def means(rows, method, column):
     return frame[frame["method"] == method].groupby("reject_cost")[column].mean().to_numpy()
 
 
+def bands(display):
+    """Lower and upper edge of each band, from the polygons that are drawn."""
+    edges = []
+    for polygon in display.ax_.collections:
+        x, y = polygon.get_paths()[0].vertices.T
+        places = np.unique(x)
+        edges.append([(y[x == at].min(), y[x == at].max()) for at in places])
+    return np.array(edges)  # (n_curves, n_points, 2)
+
+
 @pytest.mark.parametrize("table", [list, pd.DataFrame, lambda rows: rows[::-1]])
 def test_accuracy_of_the_accepted_from_rows(table):
     rows = make_rows()
@@ -76,6 +86,65 @@ def test_risk_from_rows():
         np.testing.assert_array_equal(curve.x, COSTS)
         np.testing.assert_allclose(curve.y, means(rows, curve.name, "risk"))
         np.testing.assert_array_equal(line.get_xydata(), np.column_stack([curve.x, curve.y]))
+
+
+def test_the_bands_are_deviations_or_quantiles(legend_texts):
+    rows = make_rows(["svm"])
+    groups = pd.DataFrame(rows).groupby("reject_cost")["risk"]
+    display = RiskCurveDisplay.from_rows(rows)
+    edges = np.column_stack([groups.mean() - groups.std(), groups.mean() + groups.std()])
+    np.testing.assert_allclose(bands(display)[0], edges)
+    assert legend_texts(display)[-1] == "± 1 standard deviation\nof 3 runs"
+
+    display = RiskCurveDisplay.from_rows(rows, band="quantiles")
+    edges = np.column_stack([groups.quantile(0.05), groups.quantile(0.95)])
+    np.testing.assert_allclose(bands(display)[0], edges)
+    assert legend_texts(display)[-1] == "5% to 95% of 3 runs"
+
+    display = RiskCurveDisplay.from_rows(rows, band=None)
+    assert len(display.ax_.collections) == 0
+    assert legend_texts(display) == ["svm", "reject everything"]
+
+
+@pytest.mark.parametrize("accuracy", ["accepted", "overall"])
+def test_the_band_compares_runs_at_the_same_rejection_rate(accuracy):
+    """Two runs on one straight line, at different places: no spread. A third lies 0.1 below."""
+    rows = [
+        {"method": "a", "reject_cost": cost, "fold": fold, "R": R, "accepted_accuracy": 0.8 + R / 5}
+        for fold, shift in enumerate([0, 0.1])
+        for cost, R in ((0.1, 0.6 + shift), (0.2, 0.3 + shift), (0.3, 0.0 + shift))
+    ]
+    for row in rows:
+        row["E"] = 0.2 - row["R"] / 5
+    (curve,) = AccuracyRejectDisplay.from_rows(rows, accuracy).curves
+    np.testing.assert_allclose(curve.x, [0.05, 0.35, 0.65])
+    np.testing.assert_allclose(curve.y, 0.8 + curve.x / 5)
+    # Below R = 0.1 there is but one run, and above 0.6 too.
+    np.testing.assert_allclose(curve.low, [np.nan, curve.y[1], np.nan])
+
+    third = [{**r, "fold": 2, "E": r["E"] + 0.1} for r in rows if r["fold"] == 1]
+    for row in third:
+        row["accepted_accuracy"] -= 0.1
+    (curve,) = AccuracyRejectDisplay.from_rows(rows + third, accuracy).curves
+    middle = np.argmin(np.abs(curve.x - 0.37))
+    spread = np.std([0, 0, 0.1], ddof=1)
+    assert curve.high[middle] - curve.y[middle] == pytest.approx(spread)
+    assert curve.y[middle] - curve.low[middle] == pytest.approx(spread)
+
+
+def test_a_band_stays_between_0_and_1():
+    rows = [{"method": "a", "reject_cost": 0.1, "fold": i, "risk": i / 2} for i in range(3)]
+    (curve,) = RiskCurveDisplay.from_rows(rows).curves
+    assert (curve.low, curve.high) == (0, 1)
+
+
+def test_one_run_has_no_band(legend_texts):
+    rows = make_rows(folds=1)
+    for row in rows:
+        del row["fold"]
+    display = AccuracyRejectDisplay.from_rows(rows)
+    assert all(curve.low is None for curve in display.curves)
+    assert legend_texts(display) == ["svm", "net"]
 
 
 def test_runs_that_accept_nothing_have_no_accuracy():
@@ -142,7 +211,7 @@ def test_the_ranking_of_an_estimator():
 
 
 def test_two_kinds_in_one_picture_can_be_told_apart(legend_texts):
-    display = AccuracyRejectDisplay.from_rows(make_rows(["svm"]))
+    display = AccuracyRejectDisplay.from_rows(make_rows(["svm"]), band=None)
     assert display.ax_.get_legend().get_title().get_text() == "traced by refitting"
     ranked = AccuracyRejectDisplay.from_predictions(
         [0, 1, 1], [0, 1, 0], [0.9, 0.8, 0.7], name="net", ax=display.ax_
@@ -243,6 +312,7 @@ def test_wrong_rows_are_named(rows, error, message):
     ("options", "error", "message"),
     [
         ({"accuracy": "all"}, ValueError, "accuracy"),
+        ({"band": "sd"}, ValueError, "band"),
         ({"bayes": 1}, ValueError, "bayes"),
         ({"bayes": ([1], [1, 2])}, ValueError, r"of equal length, got \(1,\) and \(2,\)"),
         ({"ax": "figure"}, TypeError, "ax"),

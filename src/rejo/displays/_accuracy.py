@@ -39,7 +39,7 @@ class AccuracyRejectDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the rejection rate, ``y`` the accuracy.
-    %bayes, accuracy
+    %bayes, band_label, accuracy
 
     Examples
     --------
@@ -72,24 +72,26 @@ class AccuracyRejectDisplay(CurveDisplay):
         rows: Any,
         accuracy: Accuracy = "accepted",
         *,
+        band: Literal["deviation", "quantiles"] | None = "deviation",
         bayes: tuple[ArrayLike, ArrayLike] | None = None,
         ax: "Axes | None" = None,
     ) -> Self:
         """Plot results of methods that were refitted for each reject cost.
 
         A point of a curve is the mean accuracy, and the mean R, over the runs at one reject cost.
+        For the band, runs are compared at the same rejection rate, where at least two reach it.
 
         Parameters
         ----------
         %rows
-        %accuracy, bayes, ax
+        %accuracy, band, bayes, ax
         """
         choice("accuracy", accuracy, YLABELS)
         y = "accepted_accuracy" if accuracy == "accepted" else "E"
-        curves = curves_from_rows(rows, "R", y)
+        curves, label = curves_from_rows(rows, "R", y, band)
         if accuracy == "overall":
-            curves = [curve._replace(y=1 - curve.y) for curve in curves]
-        display = cls(curves=curves, accuracy=accuracy, bayes=bayes)
+            curves = [_complement(curve) for curve in curves]
+        display = cls(curves=curves, accuracy=accuracy, bayes=bayes, band_label=label)
         return display.plot(ax=ax)
 
     @classmethod
@@ -168,3 +170,10 @@ class AccuracyRejectDisplay(CurveDisplay):
         percent(ax.yaxis)
         ax.set(xlabel="rejection rate R", ylabel=YLABELS[self.accuracy])
         draw_legend(ax, tell_traced=True)
+
+
+def _complement(curve: Curve) -> Curve:
+    """Turn error rates into accuracies."""
+    if curve.low is None or curve.high is None:
+        return curve._replace(y=1 - curve.y)
+    return curve._replace(y=1 - curve.y, low=1 - curve.high, high=1 - curve.low)

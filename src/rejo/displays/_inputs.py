@@ -28,6 +28,11 @@ rows : DataFrame or list of dicts
     several runs: folds, splits or bootstrap samples.
 accuracy : {"accepted", "overall"}, default="accepted"
     Accuracy on the accepted points, or ``1 - E``, where rejections count as right.
+band : {"deviation", "quantiles", None}, default="deviation"
+    One standard deviation of the runs to both sides, or from the 5 % to the 95 % quantile, which
+    suits bootstrap samples; ``None`` for no band.
+band_label : str, default=""
+    What the bands mean, for the legend.
 bayes : pair of arrays, default=None
     x and y of the curve of the best possible classifier.
 operating_point : float, default=None

@@ -1,7 +1,7 @@
 """Risk against the reject cost."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +36,7 @@ class RiskCurveDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
-    %bayes, operating_point
+    %bayes, band_label, operating_point
 
     Examples
     --------
@@ -58,6 +58,7 @@ class RiskCurveDisplay(CurveDisplay):
         cls,
         rows: Any,
         *,
+        band: Literal["deviation", "quantiles"] | None = "deviation",
         bayes: tuple[ArrayLike, ArrayLike] | None = None,
         operating_point: float | None = None,
         ax: "Axes | None" = None,
@@ -66,10 +67,10 @@ class RiskCurveDisplay(CurveDisplay):
 
         Parameters
         ----------
-        %rows, bayes, operating_point, ax
+        %rows, band, bayes, operating_point, ax
         """
-        curves = curves_from_rows(rows, "reject_cost", "risk")
-        display = cls(curves=curves, bayes=bayes, operating_point=operating_point)
+        curves, label = curves_from_rows(rows, "reject_cost", "risk", band)
+        display = cls(curves=curves, bayes=bayes, operating_point=operating_point, band_label=label)
         return display.plot(ax=ax)
 
     def _plot(self, ax: "Axes | None") -> None:
