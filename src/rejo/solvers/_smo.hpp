@@ -71,7 +71,7 @@ class FreeSet {
     }
   }
 
-  // H = R'R, with 1 / R_aa on the diagonal; the columns beside it become R'^-1 times themselves.
+  // H = R'R; the columns beside it become R'^-1 times themselves.
   bool factorise(double ridge) {
     const std::size_t m = left_.size();
     for (std::size_t top = 0; top < m; top += kPanel) {
@@ -94,8 +94,8 @@ class FreeSet {
         double* R = row(a);
         for (std::size_t c = top; c < a; ++c) axpy(-row(c)[a], row(c) + a, R + a, m + 2 - a);
         if (!(R[a] > 0.25 * ridge * whole[a - top])) return false;
-        const double scale = R[a] = 1 / std::sqrt(R[a]);
-        for (std::size_t j = a + 1; j < m + 2; ++j) R[j] *= scale;
+        const double scale = 1 / std::sqrt(R[a]);
+        for (std::size_t j = a; j < m + 2; ++j) R[j] *= scale;
       }
     }
     return true;
@@ -121,7 +121,7 @@ class FreeSet {
         const double* R = row(a);
         double s = R[m] - lambda * R[m + 1] - sums[a - top];
         for (std::size_t b = a + 1; b < end; ++b) s -= R[b] * d_[b];
-        drift += d_[a] = s * R[a];
+        drift += d_[a] = s / R[a];
       }
     }
     // Where H is nearly singular the parts cancel: the sum must stay 0 all the same.
@@ -139,10 +139,8 @@ class FreeSet {
     }
     for (std::size_t c = gone; c + 1 < m; ++c) {  // zero the entry (c + 1, c) below the diagonal
       double *upper = row(c), *lower = row(c + 1);
-      const double x = upper[c], z = 1 / lower[c], scale = 1 / std::sqrt(x * x + z * z);
-      const double cs = x * scale, sn = z * scale;
-      upper[c] = scale;
-      for (std::size_t j = c + 1; j <= m; ++j) {
+      const double x = upper[c], z = lower[c], r = std::sqrt(x * x + z * z), cs = x / r, sn = z / r;
+      for (std::size_t j = c; j <= m; ++j) {
         const double p = upper[j], t = lower[j];
         upper[j] = cs * p + sn * t;
         lower[j] = cs * t - sn * p;
