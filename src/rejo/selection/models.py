@@ -24,8 +24,7 @@ from sklearn.utils.parallel import delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo._errors import RejoError
-from rejo._io import percent, progress
-from rejo._parallel import each_done
+from rejo._io import each_done, percent, progress
 from rejo._typing import Floats, Indices
 from rejo.baselines import (
     BlendClassifier,
