@@ -39,7 +39,7 @@ class AccuracyRejectDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the rejection rate, ``y`` the accuracy.
-    %bayes, accuracy
+    %bayes, band_label, accuracy
 
     Examples
     --------
@@ -144,7 +144,7 @@ class AccuracyRejectDisplay(CurveDisplay):
             return curve.rejection_rate[defined], curve.accuracy[defined]
 
         curve = Curve(name, *trace(true, y_pred, sureness), traced=RANKING)
-        label = ""
+        about = {}
         if n_resamples:
             grid = np.linspace(0, curve.x.max(), N_GRID)
 
@@ -157,8 +157,8 @@ class AccuracyRejectDisplay(CurveDisplay):
             )
             low, high = (np.interp(curve.x, grid, limit) for limit in (band.low, band.high))
             curve = curve._replace(low=low, high=high)
-            label = f"5% to 95% of {n_resamples}\nbootstrap samples"
-        display = cls(curves=[curve], accuracy=accuracy, bayes=bayes, band_label=label)
+            about["band_label"] = f"5% to 95% of {n_resamples}\nbootstrap samples"
+        display = cls(curves=[curve], accuracy=accuracy, bayes=bayes, **about)
         return display.plot(ax=ax)
 
     def _plot(self, ax: "Axes | None") -> None:

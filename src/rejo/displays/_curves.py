@@ -66,11 +66,12 @@ class CurveDisplay(Display):
 
     curves: Sequence[Curve]
     bayes: tuple[ArrayLike, ArrayLike] | None = None
+    band_label: str = "band"
 
     def _draw(self, ax: "Axes | None") -> tuple["Axes", list[Curve]]:
         curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
         ax = self._set_axes(ax)
-        self.lines_ = draw_curves(ax, curves, "band")
+        self.lines_ = draw_curves(ax, curves, self.band_label)
         if bayes is not None:
             draw_reference(ax, *bayes, "best possible (Bayes)", color="black", linewidth=1)
         sober(ax)

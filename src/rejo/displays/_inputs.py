@@ -28,6 +28,8 @@ rows : DataFrame or list of dicts
     several runs: folds, splits or bootstrap samples.
 accuracy : {"accepted", "overall"}, default="accepted"
     Accuracy on the accepted points, or ``1 - E``, where rejections count as right.
+band_label : str, default="band"
+    What the bands mean, for the legend.
 bayes : pair of arrays, default=None
     x and y of the curve of the best possible classifier.
 operating_point : float, default=None

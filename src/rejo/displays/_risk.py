@@ -36,7 +36,7 @@ class RiskCurveDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
-    %bayes, operating_point
+    %bayes, band_label, operating_point
 
     Examples
     --------
