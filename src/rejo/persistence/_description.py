@@ -71,7 +71,8 @@ class ModelFile:
     classes, reject_label : list, object
         The classes, in their order, and the label of a rejection.
     n_features : int or None
-        Number of features; None if the model does not say.
+        Number of features, of a table without the columns that are left out or only for prices;
+        None if the model does not say.
     most_columns : int
         The largest number of columns that a part of the model takes or puts out.
 
@@ -244,11 +245,11 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
 def _n_features(schema: Schema, first: Mapping[str, Node]) -> int | None:
     """Number of features; of a table, the columns that are used, and not only for prices."""
     encoder = _end(schema, 0, schema.attributes(schema.root).get("best_estimator_"))
-    if (kinds := encoder.get("kinds_")) is not None:
-        roles = encoder["prices"].get("content")
-        roles = roles if isinstance(roles, dict) else {}
+    if {"kinds_", "prices"} <= encoder.keys():
+        prices = encoder["prices"]
+        roles = prices["content"] if prices["__loader__"] == "DictNode" else {}
         only = [name for name, node in roles.items() if not schema.value(node)]
-        return len([name for name in kinds["content"] if name not in only])
+        return len([name for name in encoder["kinds_"]["content"] if name not in only])
     n_features = first.get("n_features_in_")
     return None if n_features is None else schema.value(n_features)
 
