@@ -1,10 +1,10 @@
 """How honest the time left is that ``rejo train`` prints.
 
 ``python -m benchmarks.bench_left FOLDER`` trains on tables of a folder, which have a column
-``target``, and on simulated ones of other shapes; or only on the ``--tables`` of the folder.  Each time that a line says how long the rest
-will take, that is compared with the time until the command ended.  It should be within a factor of
-two in 8 of 10 lines.  There is one thread, and all clocks show the time of the processor, so that
-other work on the machine does not count.
+``target``, and on simulated ones of other shapes; or only on the ``--tables`` of the folder. Each
+time that a line says how long the rest will take, that is compared with the time until the command
+ended. It should be within a factor of two in 8 of 10 lines. There is one thread, and all clocks
+show the time of the processor, so that other work on the machine does not count.
 """
 
 from __future__ import annotations

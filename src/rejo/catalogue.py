@@ -310,8 +310,8 @@ _LEARNERS = (
         build=_kernel_logistic, trained=True, standard=True, max_samples=10_000,
     ),
 )  # fmt: skip
-_AROUND = ("logistic", "svm", "mlp", "boosting")  # in the order of the table, wherever others are
-_LOGISTIC, _SVM, _MLP, _BOOSTING = (method for method in _LEARNERS if method.name in _AROUND)
+_NAMED = {method.name: method for method in _LEARNERS}
+_LOGISTIC, _SVM, _MLP, _BOOSTING = (_NAMED[n] for n in ("logistic", "svm", "mlp", "boosting"))
 
 
 def _by_posteriors(name: str, label: str, plain: Any, **traits: Any) -> Method:

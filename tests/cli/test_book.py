@@ -1,6 +1,7 @@
 """From decisions to answers and back: ``--book``, ``rejo answers``, ``book`` and ``update``."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 
@@ -213,6 +214,47 @@ def test_outcomes_and_columns_of_other_names(run, decided):
     cases = books()[0].set_index("id")
     assert cases["outcome"].tolist() == cases["truth"].tolist() == truth.tolist()
     assert cases["who"].isna().all()
+
+
+def test_the_outcome_may_have_the_name_of_the_target(run, decided):
+    truth, queue = decided
+    truth.rename_axis("case").reset_index().to_csv("paid.csv", index=False)
+    told = answer(run, "paid.csv")
+    assert (told["columns"]["outcome"], told["added"]) == ("grade", 200)
+    both = pd.DataFrame({"case": queue, "class": "good", "grade": "bad"})
+    both.to_csv("both.csv", index=False)  # in a queue it may be anything
+    assert "outcome" not in answer(run, "both.csv")["columns"]
+
+
+def test_sheets_that_are_something_else_are_passed_over(run, decided):
+    _, queue = decided
+    notes = pd.DataFrame({"remark": ["late"], "by": ["Ann"]})
+    with pd.ExcelWriter("a.xlsx") as book:
+        notes.to_excel(book, sheet_name="notes", index=False)
+        for who, ids in {"Ann": queue[:3], "Bo": queue[3:5]}.items():
+            frame = pd.DataFrame({"case": ids, "class": "good", "who": who})
+            frame.to_excel(book, sheet_name=who, index=False)
+    told = answer(run, "a.xlsx")
+    assert (told["added"], list(told["passed_over"])) == (5, ["notes"])
+    answer(run, "a.xlsx", "--sheet", "notes", code=3)
+    notes.to_excel("b.xlsx", index=False)
+    answer(run, "b.xlsx", code=3)
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [("classes", [["bad"], "good"]), ("prices", "free"), ("prices", [[0]]), ("rates", [1]),
+     ("rates", {"rejection_rate": 1}), ("columns", [3]), ("columns", {"age": 1}),
+     ("promises", 7), ("promises", [{}])],
+)  # fmt: skip
+def test_facts_of_other_types_are_refused(run, decided, fact, value):
+    base = sqlite3.connect("cases.db")
+    with base:
+        ((about,),) = base.execute("SELECT about FROM models")
+        changed = json.dumps(json.loads(about) | {fact: value})
+        base.execute("UPDATE models SET about = ?", (changed,))
+    base.close()
+    assert run("monitor", "cases.db")[0] == 2
 
 
 def test_hostile_and_foreign_answers_change_nothing_else(run, decided):

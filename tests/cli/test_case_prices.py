@@ -162,6 +162,8 @@ def test_new_prices_of_evaluate_may_name_columns_that_the_model_reads(lender, ru
     assert found["costs"]["review_all"] == pytest.approx(
         np.maximum(10, 0.01 * table["amount"]).mean()
     )
+    assert found["seen"]["mean_cost"]["estimate"] == pytest.approx(found["costs"]["decided"])
+    assert (found["target"], "mean_cost" in found["expected"]) == ([], False)
     assert "job" in refused(2, "evaluate", *lender, "--costs", "error=job,review=1")
 
 
@@ -233,6 +235,7 @@ def test_look_and_inspect_say_what_a_column_is_used_for(lender, run):
     assert "amount" not in found["columns"]
     header = json.loads(run("inspect", lender[0], "--json")[1])
     assert header["table"]["prices"] == read_prices(COSTS)
+    assert header["n_features"] == 3  # the amounts are for prices only
 
 
 @pytest.mark.parametrize(

@@ -220,8 +220,10 @@ def test_a_class_that_is_often_wrong_is_marked(run, model, cases):
     frame.to_csv("t.csv", index=False)
     _, text, _ = run("evaluate", model, "t.csv")
     decided_class = text.split("decided class")[1]
-    assert re.search(r"^  bad +\d+ of \d+ \(\d+\.\d %\) +<- more errors$", decided_class, re.M)
-    assert re.search(r"^  good +0 of \d+ \(0.0 %\)$", decided_class, re.M)
+    assert re.search(
+        r"^  bad +\d+ of \d+ \(\d+\.\d %\) +[\d.]+ +<- more errors$", decided_class, re.M
+    )
+    assert re.search(r"^  good +0 of \d+ \(0.0 %\) +0$", decided_class, re.M)
 
 
 def test_many_groups_and_small_ones(run, model, cases):
@@ -426,3 +428,7 @@ def test_costs_are_told_if_there_are_prices(run, model, cases):
     expected += 8 * found["seen"]["rejection_rate"]["estimate"]
     assert found["costs"]["decided"] == pytest.approx(expected)
     assert found["costs"]["review_all"] == pytest.approx(8)
+    # Nothing is said at the prices of training.
+    assert found["seen"]["mean_cost"]["estimate"] == pytest.approx(expected)
+    assert "mean_cost" not in found["expected"]
+    assert found["target"] == []

@@ -184,5 +184,5 @@ def test_the_header_cannot_command_a_terminal(run, data, folder):
     frame.assign(y=y, **{name: groups}).to_csv(folder / "cases.csv", index=False)
     code, out, err = run("evaluate", "model.rejo", "cases.csv")
     assert code == 0
-    assert "'x': at most 90 %" in out
+    assert "'x': you asked for at most 90 %" in out
     assert name not in out + err

@@ -95,6 +95,22 @@ def test_classes_that_train_would_refuse(run, clean):
     assert "'awful'" in look(run, "t.csv", "--target", "grade")["refused"]
 
 
+def test_a_long_class_is_cut(run, clean):
+    clean.replace({"grade": {"bad": "x" * 3000}}).to_csv("t.csv", index=False)
+    code, out, _ = run("look", "t.csv", "--target", "grade")
+    assert code == 0
+    assert max(map(len, out.splitlines())) < 300
+    assert max(map(len, look(run, "t.csv", "--target", "grade")["classes"])) == 3000
+
+
+def test_a_file_without_a_header(run, clean):
+    clean.to_csv("rows.csv", index=False, header=False)
+    code, _, err = run("look", "rows.csv", "--target", "grade")
+    assert code == 3
+    assert "first line" in err
+    assert "first line" not in run("look", "t.csv", "--target", "wage")[2]
+
+
 def test_gaps_are_told_once(run, clean):
     clean.assign(age=clean["age"].where(clean.index < 60)).to_csv("gaps.csv", index=False)
     _, out, _ = run("look", "gaps.csv", "--target", "grade")

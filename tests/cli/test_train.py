@@ -241,6 +241,7 @@ def test_rows_without_a_class_are_left_out(run, table, empty):
     assert (code, json.loads(out)["n_cases"]) == (0, 117)
     assert "3 of 120 rows" in err
     assert err.count("\n") == 1
+    assert ("--order" in err) == bool(empty)  # which keeps a word that is a class
     hash = inspect("m.rejo").data_hash
     train(run, "kept.csv", "--id", "case", *FIXED, "--overwrite")
     assert inspect("m.rejo").data_hash == hash
@@ -256,9 +257,21 @@ def test_a_class_may_be_a_word_that_often_means_nothing(run, table, pair):
 
 def test_a_class_called_review(run, table):
     table(classes=("review", "good")).to_csv("t.csv", index=False)
-    train(run, "t.csv", *FIXED)
+    code, out, _ = run("train", "t.csv", "--id", "case", *FIXED)
+    assert code == 0
+    assert "review_" in out
     model = load("m.rejo")
-    assert model.reject_label_ not in model.classes_.tolist()
+    assert model.reject_label_ == "review_"
+    assert run("predict", "m.rejo", "t.csv", "-o", "d.csv", "--book", "b.db")[0] == 0
+    found = pd.read_csv("d.csv", dtype=str)
+    assert {"review", "review_", "good"} == set(found["decision"])
+    said = found[["case"]].assign(**{"class": ["review", "review_", "?", "good"] * 30})
+    said.to_csv("said.csv", index=False)
+    told = json.loads(run("answers", "b.db", "said.csv", "--json")[1])
+    assert (told["added"], told["pending"], told["unknown_classes"]) == (60, 60, {})
+    result = json.loads(run("evaluate", "m.rejo", "t.csv", "--json")[1])
+    reviewed = (found["decision"] == "review_").mean()
+    assert result["seen"]["rejection_rate"]["estimate"] == pytest.approx(reviewed)
 
 
 @pytest.mark.parametrize(

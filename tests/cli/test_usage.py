@@ -15,7 +15,7 @@ from sklearn.utils.parallel import delayed
 import rejo
 from rejo import cli
 from rejo._errors import RejoError, Setting, Text, close_words
-from rejo._io import each_done
+from rejo._jobs import each_done
 from rejo.cli import demo
 from rejo.tables import TableError
 

@@ -104,6 +104,8 @@ def test_baselines_that_are_cheaper_are_named(make, texts):
     refits, y = make.cases(300, 3, costs=(0.3,))
     report = make.report(refits, y, chosen=0)
     assert "less than every other point" in baseline(0, 1, 0.001)
+    assert baseline(0, 1, 0) == ""  # that free reviews cost least says nothing
+    assert "reviewing" not in texts(report, 0, (1, 0))["saving"]
 
 
 @pytest.mark.parametrize("kind", ["by class", "dozen"])

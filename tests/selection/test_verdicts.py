@@ -126,8 +126,8 @@ def test_by_class_by_decision_and_by_group():
     for verdict, words in zip(
         found,
         [
-            ("Class 'bad'", "at most 10 % asked for", "10 of 50 decided cases are wrong (20.0 %)"),
-            ("Class 'good'", "at most 10 % asked for", "0 of 150 cases are wrong", "kept"),
+            ("Class 'bad'", "asked for at most 10 %", "10 of 50 decided cases are wrong (20.0 %)"),
+            ("Class 'good'", "asked for at most 10 %", "0 of 150 cases are wrong", "kept"),
             ("Decisions for 'good'", "10 of 100 decisions are wrong", "beyond chance"),
             ("Sex 'f'", "promised with 95 % confidence", "30 of 100 cases went to review", "kept"),
         ],

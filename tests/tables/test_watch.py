@@ -74,6 +74,12 @@ def test_faults_are_found(encoder, what, size):
         assert found[column].degree == "fault"
 
 
+def test_one_number_is_no_range(encoder):
+    frame = drawn(np.random.RandomState(2), 300)
+    said = str(findings(encoder, frame.assign(score=-999.0))["score"])
+    assert said.count("-999") == 1
+
+
 def test_what_is_said(encoder):
     frame = drawn(np.random.RandomState(2), 300)
     said = str(findings(encoder, frame.assign(score=frame["score"] / 10))["score"])

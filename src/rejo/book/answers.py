@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ import numpy as np
 from rejo._errors import Setting, Text, shown
 from rejo.book.queues import labelstudio
 from rejo.book.store import Book, Taken
-from rejo.scoring import fingerprint
+from rejo.scoring import fingerprint, review_label
 from rejo.tables import (
     TableError,
     check_columns,
@@ -34,7 +34,10 @@ NAMES = {
 }
 AHEAD = np.timedelta64(1, "D")  # of here, it may be tomorrow elsewhere
 EARLIEST = np.datetime64("1900-01-01")  # of an answer: before it, a year lacks digits
-PENDING = ("", "review", "?")  # a cell of a queue that nobody has filled
+PENDING = ("", "?")  # with the label of a review: a cell of a queue that nobody has filled
+
+
+Reader = Callable[..., Any]
 
 
 class Answers(NamedTuple):
@@ -45,6 +48,7 @@ class Answers(NamedTuple):
     taken: Taken
     n_pending: int  # cells without an answer
     other: dict[str, int]  # words that are no class of any model; nothing is stored of them
+    passed: dict[str, str]  # sheets that were passed over, and why
 
 
 def take_answers(
@@ -55,21 +59,22 @@ def take_answers(
     ``columns`` are those that the user names, by their role in ``NAMES``.
     """
     models = list(book.models().values())
+    names = list(dict.fromkeys(str(name) for model in models for name in model["classes"]))
+    pending = {*PENDING, review_label(names)}
     parts, n_rows = [], 0
-    for found, text in _tables(path, reading):
-        roles = _roles(found.frame.columns, columns, models, found.path)
+    tables, passed = _tables_of_answers(path, columns, models, reading)
+    for found, text, roles in tables:
         words = text([name for role, name in roles.items() if role != "when"])
         when = _times(found, roles.get("when"))
         n_rows += len(words)
         parts += [
-            _part(words, roles, role, kind, when)
+            _part(words, roles, role, kind, when, pending)
             for role, kind in (("class", "review"), ("outcome", "outcome"))
             if role in roles
         ]
     answers = _joined(parts)
     n_pending = int(answers["class"].isna().sum())
     answers = answers[answers["class"].notna()]
-    names = list(dict.fromkeys(str(name) for model in models for name in model["classes"]))
     answers["class"], other = _as_classes(answers["class"], names)
     answers = answers[answers["class"].notna()]
     if names and other and not len(answers):
@@ -87,11 +92,31 @@ def take_answers(
             parameter="id",
             remedy="Are they the ids of another book, or did a spreadsheet drop leading zeros?",
         )
-    return Answers(n_rows, roles, taken, n_pending, other)
+    return Answers(n_rows, roles, taken, n_pending, other, passed)
 
 
-def _tables(path: str, reading: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[..., Any]]]:
-    """Yield each table of a file, and what gives columns of it as text.
+def _tables_of_answers(
+    path: str,
+    columns: Mapping[str, str | None],
+    models: Sequence[Mapping[str, Any]],
+    reading: Mapping[str, Any],
+) -> tuple[list[Any], dict[str, str]]:
+    """Return the tables of a file with their roles; of its sheets, one may be something else."""
+    tables, refused = [], {}
+    for sheet, (read, text) in _tables(path, reading).items():
+        try:
+            found = read()
+            roles = _roles(found.frame.columns, columns, models, found.path)
+            tables.append((found, text, roles))
+        except TableError as error:
+            refused[sheet] = error
+    if not tables:
+        raise next(iter(refused.values()))
+    return tables, {sheet: error.problem for sheet, error in refused.items()}
+
+
+def _tables(path: str, reading: Mapping[str, Any]) -> dict[str, tuple[Reader, Reader]]:
+    """Return of each sheet what reads it, and what gives columns of it as text.
 
     It is a queue with a sheet for each person, an export of Label Studio, or any one table.
     """
@@ -103,12 +128,18 @@ def _tables(path: str, reading: Mapping[str, Any]) -> Iterator[tuple[Any, Callab
         frame = pd.DataFrame(exported, columns=["id", "class", "who", "when"])
         when = pd.to_datetime(frame["when"], utc=True, format="ISO8601", errors="coerce")
         frame["when"] = when.dt.tz_localize(None)
-        yield SimpleNamespace(frame=frame, path=path), lambda names: frame
-        return
+        table = SimpleNamespace(frame=frame, path=path)
+        return {"": (lambda: table, lambda names: frame)}
     named = reading.get("sheet")
+    readers: dict[str, tuple[Reader, Reader]] = {}
     for sheet in sheet_names(path) if ending == ".xlsx" and named is None else [named]:
         read = partial(read_table, path, **{**reading, "sheet": sheet})
-        yield read(), lambda names, read=read: read(text=list(dict.fromkeys(names))).frame
+        readers[sheet or ""] = read, partial(_as_text, read)
+    return readers
+
+
+def _as_text(read: Reader, names: Iterable[str]) -> Any:
+    return read(text=list(dict.fromkeys(names))).frame
 
 
 def _roles(
@@ -134,6 +165,10 @@ def _roles(
         )
         if column is not None:
             found[role] = column
+    if not {"class", "outcome"} & set(found):  # as in the table that the model was trained on
+        targets = [there.get(str(model.get("target")).casefold()) for model in models]
+        if usable := [name for name in targets if name and name not in found.values()]:
+            found["outcome"] = usable[0]
     if "id" not in found or not {"class", "outcome"} & set(found):
         lacks = "id" if "id" not in found else "class"
         named = " or ".join(map(repr, [*dict.fromkeys(ids), *NAMES["id"]][:4]))
@@ -174,11 +209,13 @@ def _times(table: Any, column: str | None) -> Any:
     return np.where(np.isnat(values), "", text)
 
 
-def _part(words: Any, roles: Mapping[str, str], role: str, kind: str, when: Any) -> Any:
+def _part(
+    words: Any, roles: Mapping[str, str], role: str, kind: str, when: Any, pending: Collection[str]
+) -> Any:
     import pandas as pd
 
     said = words[roles[role]]
-    known = said.notna() & ~said.fillna("").str.casefold().isin(PENDING)
+    known = said.notna() & ~said.fillna("").str.casefold().isin(pending)
     who = words[roles["who"]] if "who" in roles and kind == "review" else None
     found = pd.DataFrame(
         {

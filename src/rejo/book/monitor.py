@@ -83,11 +83,15 @@ def monitor(
     cases = cases.drop_duplicates("id", keep="last")  # a case that is decided again counts once
     batches = batches[batches["batch"].isin(cases["batch"])]
     about = book.models()[hash]
-    weeks = timeline(cases, batches, about)
-    found = describe(weeks, about, level)
-    said = {
-        one["column"]: one["said"] for batch in batches["columns"] for one in batch if one["said"]
-    }
+    with book.blamed():
+        weeks = timeline(cases, batches, about)
+        found = describe(weeks, about, level)
+        said = {
+            one["column"]: str(one["said"])
+            for batch in batches["columns"]
+            for one in batch
+            if one["said"]
+        }
     for one in found["series"]:
         one["said"] = said.get(one["name"], "") if one["kind"] == "column" else ""
     return {

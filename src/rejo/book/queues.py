@@ -163,7 +163,7 @@ def labelstudio(path: Path) -> list[tuple[str, str, str, str]] | None:
     for i, task in enumerate(tasks, start=1):
         try:
             found += (some := list(_answers_in(task)))
-            "".join(chain(*some)).encode()  # JSON can name characters that there are not
+            "".join(chain(*some)).encode()  # JSON may hold half a character, which no file can
         except (AttributeError, KeyError, TypeError, UnicodeError):
             raise RejoError(
                 f"task {i} is not one of `rejo predict --queue` that was exported",

@@ -357,6 +357,17 @@ class Book:
             )
             raise self._error(problem, remedy) from None
 
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Let the book take the blame if the facts in it are of other types than rejo writes."""
+        try:
+            yield
+        except RejoError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
+            problem = "what the case book says of a model or a batch cannot be used"
+            raise self._error(problem, "Use an unchanged copy.") from None
+
     def _error(self, problem: str, remedy: str) -> RejoError:
         return RejoError(problem, parameter="book", where=str(self.path), remedy=remedy)
 
@@ -391,9 +402,10 @@ class Book:
         found = {}
         for model, name, added, text in rows.itertuples(index=False, name=None):
             about = self._parsed(text)
-            if not isinstance(about, dict) or not isinstance(about.get("classes"), list):
+            classes = about.get("classes") if isinstance(about, dict) else None
+            if not isinstance(classes, list) or not all(isinstance(one, str) for one in classes):
                 raise self._error("it does not say the classes of a model", "Use a copy.")
-            found[model] = {"name": name, "added": added} | about
+            found[model] = about | {"name": name, "added": added}
         return found
 
     def _parsed(self, text: str) -> Any:

@@ -83,8 +83,8 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     """Read the table and check the options against it."""
     from rejo.tables import TableError, check_columns, read_table
 
-    target, by, groups = arguments.target, arguments.by, arguments.groups
-    group, time = (getattr(arguments, name, None) for name in ("group", "time"))
+    target, groups = arguments.target, arguments.groups
+    by, group, time = (getattr(arguments, name, None) for name in ("by", "group", "time"))
     check_roles(arguments)
     kept = (target, arguments.id, by, groups, group)
     text = list(dict.fromkeys(name for name in kept if name is not None))

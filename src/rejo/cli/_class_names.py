@@ -85,7 +85,8 @@ def sort_words(
     if none:
         n, words = sum(counts[word] for word in none), _quoted(filter(None, none))
         rest = f" ({words} in its place)" if words else ""
-        warn(f"{n:,} of {counts.total():,} rows have no class{rest} and are left out")
+        hint = "; if that is a class, name all classes with --order" * bool(words and order is None)
+        warn(f"{n:,} of {counts.total():,} rows have no class{rest} and are left out{hint}")
     found: dict[str, list[str]] = {}
     # The spelling of most rows comes first; of a number, the shortest.
     for word in sorted(

@@ -77,10 +77,9 @@ class Sharing:
         cases = np.concatenate(rows)
         cases = cases[np.argsort(cases["rank"])]
         cases["worth"] = cases["worth"] if self.opened.knows_worth else np.nan
-        prices = self.opened.table.get("prices")
-        if isinstance(prices, dict):  # formulas: a mistake costs what it does on average
-            prices = getattr(self.opened.model, "prices_", None)
-        errors = None if prices is None else np.array(prices, dtype=float)[:, :-1]
+        # Of prices that depend on the case these are the means.
+        prices = getattr(self.opened.model, "prices_", None)
+        errors = None if prices is None else prices[:, :-1]
         whom = share(cases, self._team, self._accuracy, errors)
         self._names = np.array([*self._team.names, ""], dtype=object)[np.append(-1, whom)]
         self.counts.update(self._names[1:].tolist())

@@ -10,7 +10,7 @@ from rejo.cli._cases import check_roles
 from rejo.cli._class_names import order_classes, sort_words, spelling
 from rejo.cli._files import CommandError
 from rejo.cli._options import reading
-from rejo.cli._training import Trained, review_label
+from rejo.cli._training import Trained
 
 LARGE = 1 << 30  # bytes of a file from which it is streamed
 FEW, FEW_SHARE, SHARE = 100_000, 0.3, 0.1  # of the rows that are held out
@@ -135,6 +135,7 @@ def train_streamed(
     from sklearn.pipeline import Pipeline
 
     from rejo.distributed import STOP
+    from rejo.scoring import review_label
     from rejo.selection import RejectClassifierCV
 
     label = review_label(cases.classes)

@@ -13,7 +13,6 @@ from rejo.cli._column_lines import suspicion
 from rejo.cli._files import warn
 from rejo.cli._options import n_jobs
 
-REVIEW = "review"  # label of the cases that a person should look at
 FOLDS = 5
 PERFECT = 0.01  # times the errors of always giving the most frequent class
 LEARNT = 0.995  # times the log loss of the shares of the classes
@@ -79,6 +78,7 @@ def _fitted(
     from sklearn.pipeline import Pipeline
 
     from rejo.baselines import NoveltyReject
+    from rejo.scoring import review_label
     from rejo.selection import RejectClassifierCV, TargetUnattainable
     from rejo.tables import TableError
 
@@ -107,14 +107,6 @@ def _fitted(
                 raise TableError(error.problem, where=where, remedy=error.remedy) from None
             raise
     return model.set_params(n_jobs=None, verbose=False)  # not properties of the model
-
-
-def review_label(classes: list[str]) -> str:
-    """The label of cases that go to review, which is not a class."""
-    label = REVIEW
-    while label in classes:
-        label += "_"
-    return label
 
 
 @contextmanager

@@ -21,7 +21,8 @@ SHOWN = 3  # examples in a warning
 ROLES = {
     "id": "column with the ids (default: that of training, or 'id')",
     "class": "column with the class that a reviewer gives (default: 'class', 'answer' or 'review')",
-    "outcome": "column with the class that turned out (default: 'outcome' or 'truth')",
+    "outcome": "column with the class that turned out (default: 'outcome' or 'truth', or that of "
+    "training)",
     "who": "column that names the reviewer (default: 'who' or 'reviewer')",
     "when": "column with the date or time of the answer (default: 'when' or 'time'; without one, "
     "now)",
@@ -50,6 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
     with Book(arguments.book) as book:
         found = take_answers(book, arguments.data, columns, **options.reading(arguments))
     taken = found.taken
+    for sheet, why in found.passed.items():
+        warn(one_line(f"the sheet {sheet!r} is passed over: {why}"))
     if taken.unknown:
         warn(
             f"{len(taken.unknown):,} ids are not in {arguments.book} and are left out, such as "
@@ -69,6 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
             "book": str(arguments.book),
             "rows": found.n_rows,
             "columns": found.columns,
+            "passed_over": found.passed,
             "added": taken.added,
             "known": taken.known,
             "pending": found.n_pending,

@@ -53,7 +53,6 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare on the table, and print."""
-    arguments.by = None
     if arguments.dask is not None and arguments.n_jobs is not None:
         raise CommandError("give one of --dask and --n-jobs: a cluster has its own processes")
     if arguments.costs is not None and arguments.reject_costs is not None:

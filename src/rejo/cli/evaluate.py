@@ -32,6 +32,7 @@ NO_TEST = (
 )
 BLOCK = 8192  # cases whose prices are computed at a time
 SHARES = [0.01 * i for i in range(51)]  # to review, on the slider of the report
+PRICED = ("cost_of", "reject_cost", "max_cost")  # what may be asked for at prices
 RATES = {
     "rejection_rate": "sent to review",
     "error_rate": "wrong, of all cases",
@@ -47,6 +48,7 @@ class Evaluation(NamedTuple):
     columns: LabelColumns
     cases: Tested
     path: str  # of the table, as it is shown
+    paid: Any  # (3, n) at the prices of --costs, else those of training, see _paid
     rates: dict[str, Any]
     expected: dict[str, Any]
     surprises: list[str]
@@ -84,8 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     found = evaluate(arguments)
     opened, cases, rates, expected = found.opened, found.cases, found.rates, found.expected
     y, in_doubt, n = cases.y, cases.doubts, cases.n_independent
-    prices = _prices(arguments, opened)
-    costs, paid = None, _paid(prices, opened, cases)
+    costs, paid = None, found.paid
     if paid is not None:
         means = np.nanmean(paid, axis=1).tolist()
         costs = dict(zip(("decided", "review_all", "decide_all"), means, strict=True))
@@ -147,16 +148,19 @@ def evaluate(arguments: argparse.Namespace) -> Evaluation:
     for finding in cases.strange:
         warn(f"column {finding}")
     n = cases.n_independent
-    prices = getattr(opened.model, "prices_", None)
-    if (by := getattr(opened.model, "case_prices_", None)) is not None:
-        prices = by.formulas
-    paid = _paid(prices, opened, cases)
+    paid = _paid(_prices(arguments, opened), opened, cases)
     rates = _rates(cases.decision, cases.y, n / len(cases.y), None if paid is None else paid[0])
     expected = opened.expect(n, 0.95)
+    if arguments.costs is not None:
+        expected.pop("mean_cost", None)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
     verdicts = _verdicts(opened, cases, columns.group, paid)
-    return Evaluation(opened, columns, cases, path, rates, expected, surprises, notes, verdicts)
+    if arguments.costs is not None:  # what was asked for and expected is at other prices
+        verdicts = [one for one in verdicts if one.part not in PRICED]
+    return Evaluation(
+        opened, columns, cases, path, paid, rates, expected, surprises, notes, verdicts
+    )
 
 
 def write_page(arguments: argparse.Namespace, found: Evaluation) -> None:
@@ -164,7 +168,7 @@ def write_page(arguments: argparse.Namespace, found: Evaluation) -> None:
     opened, cases, name = found.opened, found.cases, Path(found.path).name
     points, chosen = _outcomes(opened, cases.judged)
     prices = _prices(arguments, opened)
-    if _paid(prices, opened, cases) is None:
+    if found.paid is None:
         prices = None
     write_report(
         arguments,
@@ -218,11 +222,12 @@ def _verdicts(opened: Opened, cases: Tested, by_group: str | None, paid: Any) ->
 
 
 def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
-    """Prices (K, K + 1) of the command, else those of training, or formulas; None without any."""
+    """Prices (K, K + 1) of the command, else of the model, or formulas; None without any."""
     from rejo.prices import price_columns, price_matrix
 
     if arguments.costs is None:
-        return opened.table.get("prices")
+        by = getattr(opened.model, "case_prices_", None)
+        return getattr(opened.model, "prices_", None) if by is None else by.formulas
     costs = respelled(arguments.costs, opened.classes, arguments.exact)
     if price_columns(costs):
         return costs

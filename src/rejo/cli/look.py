@@ -10,7 +10,7 @@ from rejo._errors import RejoError
 from rejo._io import one_line, percent, without_password
 from rejo.cli import _options as options
 from rejo.cli._cases import about_order, check_amounts, not_priced, price_roles
-from rejo.cli._class_names import in_order, order_classes, read_classes, spelling
+from rejo.cli._class_names import MAX_LABEL, in_order, order_classes, read_classes, spelling
 from rejo.cli._column_lines import describe_columns, remarks_on
 from rejo.cli._column_lines import say as say_remark
 from rejo.cli._files import CommandError, print_json
@@ -117,7 +117,7 @@ def _classes(found: Overview) -> tuple[Any, Any]:
         facts["refused"] = None
     except RejoError as error:
         facts["refused"] = error.problem
-    shown = [f"{label} ({n:,})" for label, n in list(facts["classes"].items())[:SHOWN]]
+    shown = [f"{_cut(label)} ({n:,})" for label, n in list(facts["classes"].items())[:SHOWN]]
     more = f" and {len(counts) - SHOWN:,} more" if len(counts) > SHOWN else ""
     found.say(f"Classes of {arguments.target}: {', '.join(shown)}{more}.", *notes)
     if len(counts) > 2 and not facts["refused"] and arguments.order is None:
@@ -125,6 +125,10 @@ def _classes(found: Overview) -> tuple[Any, Any]:
     if facts["refused"]:
         found.say(f"rejo train would refuse them: {facts['refused']}.")
     return table.frame[known], y
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= MAX_LABEL else f"{label[:40]}..."
 
 
 def _columns(

@@ -121,6 +121,8 @@ def _tell_table(
     say: Say, cases: Cases | StreamedCases, encoder: Any, *, verbose: bool
 ) -> tuple[list[str], list[Any]]:
     """Say what was read: all of it, or what is remarkable; return lines and remarks on columns."""
+    from rejo.scoring import review_label
+
     lines = describe_columns(
         encoder.features_, encoder.left_out_, encoder.reading_["time"], encoder.prices
     )
@@ -131,6 +133,8 @@ def _tell_table(
     said += cases.notes
     if not cases.ordered:
         said.append(about_order(cases.classes))
+    if (label := review_label(cases.classes)) != "review":
+        said.append(f"'review' is a class here: the decision of a case for review is {label!r}.")
     shown = lines if verbose else [line for line in lines if not line.startswith(" ")]
     say("\n".join([*map(one_line, said), *shown, *map(say_remark, remarks)]), flush=True)
     return lines, remarks

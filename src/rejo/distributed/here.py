@@ -7,7 +7,8 @@ from uuid import uuid4
 
 from sklearn.utils.parallel import delayed
 
-from rejo._io import each_done, progress
+from rejo._io import progress
+from rejo._jobs import each_done
 from rejo.distributed import legs
 from rejo.distributed.out_of_core import RowLayout, Rows, Survey, survey_piece
 from rejo.estimators import Growth, Plan

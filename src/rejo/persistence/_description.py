@@ -71,7 +71,8 @@ class ModelFile:
     classes, reject_label : list, object
         The classes, in their order, and the label of a rejection.
     n_features : int or None
-        Number of features; None if the model does not say.
+        Number of features, of a table without the columns that are left out or only for prices;
+        None if the model does not say.
     most_columns : int
         The largest number of columns that a part of the model takes or puts out.
 
@@ -226,7 +227,6 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
     facts = {name: value for name, value in header.items() if name != "format"}
     first, last = _end(schema, 0), _end(schema, -1)
     classes = [_label(value) for value in schema.value(last["classes_"])]
-    n_features = first.get("n_features_in_")
     held = [schema.attributes(node).get("n_features_in_") for node in schema.nodes()]
     widths = [schema.value(node) for node in held if node is not None]
     return ModelFile(
@@ -237,9 +237,21 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
         n_training_rows=None if n_rows == 0 and None in rows.values() else n_rows,
         classes=classes,
         reject_label=_label(schema.value(last["reject_label_"])),
-        n_features=None if n_features is None else schema.value(n_features),
+        n_features=_n_features(schema, first),
         most_columns=max([len(classes), *(n for n in widths if type(n) is int)]),
     )
+
+
+def _n_features(schema: Schema, first: Mapping[str, Node]) -> int | None:
+    """Number of features; of a table, the columns that are used, and not only for prices."""
+    encoder = _end(schema, 0, schema.attributes(schema.root).get("best_estimator_"))
+    if {"kinds_", "prices"} <= encoder.keys():
+        prices = encoder["prices"]
+        roles = prices["content"] if prices["__loader__"] == "DictNode" else {}
+        only = [name for name, node in roles.items() if not schema.value(node)]
+        return len([name for name in encoder["kinds_"]["content"] if name not in only])
+    n_features = first.get("n_features_in_")
+    return None if n_features is None else schema.value(n_features)
 
 
 def _label(value: Any) -> Any:
@@ -247,9 +259,9 @@ def _label(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _end(schema: Schema, which: int) -> Mapping[str, Node]:
+def _end(schema: Schema, which: int, node: Node | None = None) -> Mapping[str, Node]:
     """Attributes of the first or the last step of a pipeline, or of the model itself."""
-    attributes = schema.attributes(schema.root)
+    attributes = schema.attributes(schema.root if node is None else node)
     while steps := attributes.get("steps", attributes.get("transformer_list")):
         attributes = schema.attributes(steps["content"][which]["content"][1])
     return attributes

@@ -130,7 +130,7 @@ function costTexts(data, setting) {
     "hand-cost-review": money(reviewAll), "hand-cost-total": money(reviewAll),
     "baseline": baseline(data, decideAll, reviewAll, here.total, least, money),
     "saving": `Per ${whole(data.batch)} cases this costs ${compare(decideAll - here.total, money)} deciding `
-      + `every case, and ${compare(reviewAll - here.total, money)} reviewing every case.`,
+      + `every case${reviewAll > 0 ? `, and ${compare(reviewAll - here.total, money)} reviewing every case` : ""}.`,
     "reviews-save": reviewsSave(data, setting, decideAll - here.wrong, here.review, places),
   };
 }
@@ -151,10 +151,10 @@ function costRange(data, prices, parts, ifAll) {
 const compare = (saved, money) =>
   (saved === 0 ? "as much as" : `${money(Math.abs(saved))} ${saved > 0 ? "less" : "more"} than`);
 
-// Say so if no classifier, or no reviews, would be cheaper.
+// Say so if no classifier, or no reviews, would be cheaper; where reviews are free, that says nothing.
 function baseline(data, decideAll, reviewAll, total, least, money) {
   const lower = Math.min(decideAll, reviewAll);
-  if (lower >= total) return "";
+  if (lower >= total || reviewAll === 0) return "";
   const also = lower < least ? ", and less than every other point" : "";
   return `At these prices, ${reviewAll <= decideAll ? "reviewing" : "deciding"} every case costs `
     + `${money(total - lower)} less per ${whole(data.batch)} cases than this point${also}.`;

@@ -38,6 +38,6 @@ from rejo.scoring.labelled import (
     judge_labelled,
     row_prints,
 )
-from rejo.scoring.model import Opened
+from rejo.scoring.model import Opened, review_label
 
 __all__: list[str] = []  # nothing here is public

@@ -274,10 +274,14 @@ class Opened:
     def doubt_label(self) -> str:
         """The label of cases that go to review, also of a model that decides every case."""
         label = reject_label_of(self.model)
-        label = "review" if label is None else str(label)
-        while label in self.classes:
-            label += "_"
-        return label
+        return review_label(self.classes, "review" if label is None else str(label))
+
+
+def review_label(classes: Collection[str], label: str = "review") -> str:
+    """Return the label of cases that go to review, which is not a class."""
+    while label in classes:
+        label += "_"
+    return label
 
 
 # ---- header --------------------------------------------------------------------------------

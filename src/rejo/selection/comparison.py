@@ -19,7 +19,8 @@ from sklearn.utils.parallel import delayed
 
 from rejo import metrics
 from rejo._errors import RejoError
-from rejo._io import each_done, progress
+from rejo._io import progress
+from rejo._jobs import each_done
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.catalogue import ProblemSize, need_order, standard_methods

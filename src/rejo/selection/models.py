@@ -24,7 +24,8 @@ from sklearn.utils.parallel import delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo._errors import RejoError
-from rejo._io import each_done, percent, progress
+from rejo._io import percent, progress
+from rejo._jobs import each_done
 from rejo._typing import Floats, Indices
 from rejo.baselines import (
     BlendClassifier,

@@ -21,7 +21,8 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.parallel import delayed
 
 from rejo._frames import take_rows
-from rejo._io import each_done, progress
+from rejo._io import progress
+from rejo._jobs import each_done
 from rejo._typing import Floats, Indices, Mask
 from rejo.baselines import ThresholdRejectClassifier, believable
 from rejo.decisions import TIE, decide, uniform_prices

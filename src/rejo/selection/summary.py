@@ -366,9 +366,14 @@ def _judge_limit(
 ) -> Verdict:  # fmt: skip
     """A promise is about the true rate: only an excess beyond chance contradicts it."""
     most, excess, vague = float(limit.most or 0.0), "", ""
-    how = "asked for" if proof is None else f"promised with {short(proof.confidence)} confidence"
+
+    def asked(bound: str) -> str:
+        if proof is None:
+            return f"you asked for at most {bound}"
+        return f"at most {bound} was promised with {short(proof.confidence)} confidence"
 
     def verdict(seen: float, p: float, found: str, said: str) -> Verdict:
+        said = said[0].upper() + said[1:]
         return Verdict(limit.parameter, limit.most, seen, p, found, said, limit.by, limit.name)
 
     if limit.rate == "mean_cost":
@@ -377,7 +382,7 @@ def _judge_limit(
         if proof is not None and proof.highest is not None:
             paid = np.minimum(paid, proof.highest)
         seen = float(paid.mean())
-        said = f"At most {amount(most, 4)} {how}, and a case cost {amount(seen, 4)} on average"
+        said = f"{asked(amount(most, 4))}, and a case cost {amount(seen, 4)} on average"
         kept, p = seen <= most, mean_excess_probability(paid - most, worth * len(paid))
     else:
         counts = tally(decision, y)
@@ -387,8 +392,7 @@ def _judge_limit(
         whose = {"class": "Class", "decision": "Decisions for", "group": column}
         who = "" if limit.by is None else f"{whose[limit.by]} {limit.name!r}: "
         cases = "decisions" if limit.by == "decision" else "decided cases" if accepted else "cases"
-        said = f"{who}at most {short(most)} {how}"
-        said = said[0].upper() + said[1:]
+        said = f"{who}{asked(short(most))}"
         if n == 0:
             return verdict(np.nan, 1.0, OPEN, f"{said}; there are no such {cases} here.")
         seen = bad / n

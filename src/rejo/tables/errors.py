@@ -65,12 +65,15 @@ def check_columns(
     known = list(there)
     names = set(known)
     if lacking := [column for column in dict.fromkeys(needed) if column not in names]:
+        lines = " Is the first line a title? Delete it." * (len(known) == 1)
+        if any(str(name).replace(".", "", 1).isdigit() for name in known):
+            lines = " Are these values? Then the file needs a first line that names the columns."
         error = TableError(
             f"no column{'s' * (len(lacking) > 1)} {listed(lacking)}",
             where=where,
             parameter=parameter,
             remedy=f"{did_you_mean(str(lacking[0]), known)}The columns are: {listed(known)}"
-            + ". Is the first line a title? Delete it." * (len(known) == 1),
+            + f".{lines}" * bool(lines),
         )
         error.column = lacking[0]
         raise error

@@ -260,9 +260,14 @@ def _range(values: Floats, known: Mapping[str, Any]) -> str:
     share = np.cumsum(counts) / max(counts.sum(), 1)
     places = np.minimum(np.searchsorted(share, [0.1, 0.5, 0.9]), len(edges) - 1)
     before = edges[places]
-    now = f"most from {_short(low)} to {_short(high)}, half below {_short(middle)}"
-    then = f"{_short(before[0])} to {_short(before[2])}, half below {_short(before[1])}"
-    return f"{now}; in training about {then}"
+    most = "are" if low == high else "from"
+    return f"most {most} {_spread(low, middle, high)}; in training about {_spread(*before)}"
+
+
+def _spread(low: float, middle: float, high: float) -> str:
+    if low == high:
+        return _short(low)
+    return f"{_short(low)} to {_short(high)}, half below {_short(middle)}"
 
 
 def _short(number: float) -> str:
