@@ -48,4 +48,4 @@ __all__: list[str] = []
 
 # glibc keeps free memory of twice the largest block that was ever returned to it.  With less, a fit
 # may ask the system for the same memory each time, which takes up to a third of the fit.
-np.empty(1 << 24, dtype=np.uint8)
+np.empty(1 << 23, dtype=np.uint8)
