@@ -182,11 +182,10 @@ def costs_of_rows(loss: Floats, y: Indices, n_classes: int, name: str, rows: Any
     with np.errstate(invalid="ignore"):
         steps = np.diff(loss, axis=1)
     away = np.where(np.arange(steps.shape[1]) < right[:, None], -steps, steps)
-    fine = (away >= 0).all(axis=1) & np.isfinite(loss).all(axis=1)
-    fine &= loss[np.arange(len(loss)), right] == 0
-    if fine.all():
+    grows, finite, zero = away >= 0, np.isfinite(loss), loss[np.arange(len(loss)), right] == 0
+    if grows.all() and finite.all() and zero.all():
         return np.abs(steps)
-    i = int(fine.argmin())
+    i = int((grows.all(axis=1) & finite.all(axis=1) & zero).argmin())
     row, o = loss[i], int(right[i])
     if not np.isfinite(row).all():
         fault = "must be finite"

@@ -232,3 +232,22 @@ def test_an_interrupt_ends_a_fit_within_a_second():
     """)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 1.0
+
+
+@compiled
+@pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
+def test_fits_keep_their_memory():
+    code = textwrap.dedent("""
+        from resource import RUSAGE_SELF, getrusage
+        from rejo import RejoSVC
+        from rejo.datasets import make_synthetic_1
+
+        X, y = make_synthetic_1(10_000, random_state=0)
+        model, pages = RejoSVC(gamma=1.0), []
+        for _ in range(8):
+            model.fit(X, y)
+            pages.append(getrusage(RUSAGE_SELF).ru_minflt)
+        print(pages[-1] - pages[2])
+    """)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 2_500

@@ -208,6 +208,18 @@ def test_duplicates_are_no_pivots():
     assert len(factorise(Values(X, KERNELS["narrow rbf"]), 1e-6, 600).pivots) == 30
 
 
+def test_a_kernel_of_nearly_full_rank_is_its_own_factor():
+    X, k = problem(75, p=6)
+    twice = np.arange(90) % 75
+    weight, kernel = np.bincount(twice).astype(float), KERNELS["narrow rbf"]
+    assert factorise(Values(X[twice], kernel), 1e-6, 90).is_gram
+    expected = LogisticProblem(X, kernel, k, weight).solve(*tables(), tol=1e-9)
+    found = LogisticProblem(X[twice], kernel, k[twice]).solve(*tables(), tol=1e-9)
+    assert found.converged
+    assert found.gap <= 1e-9
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+
+
 @pytest.mark.parametrize("p", [2, 9])
 def test_a_common_offset_costs_no_digits(p):
     X, kernel = problem(200, p=p)[0], Kernel("rbf", 0.3)

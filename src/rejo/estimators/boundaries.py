@@ -1,5 +1,6 @@
 """Classifiers by boundaries between ordered classes: scores -> count -> labels."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy
@@ -188,7 +189,7 @@ class BoundaryClassifier(RejectClassifier):
         if issparse(X):
             check_sparse(X)
         simple = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
-        if simple and X.ndim == 2 and X.size and np.isfinite(np.vdot(X, X)):
+        if simple and X.ndim == 2 and X.size and math.isfinite(np.vdot(X, X)):
             # The checks of validate_data hold: spare a small fit their cost.
             if reset:
                 self.n_features_in_ = X.shape[1]

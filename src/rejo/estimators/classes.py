@@ -73,7 +73,7 @@ def with_loss(targets: Targets, loss: Any, n: int) -> Targets:
         )
     loss = loss if rows is None else loss[rows]
     costs = costs_of_rows(loss, k, K, "loss", rows)
-    first = loss[np.unique(k, return_index=True)[1]]
+    first = loss[[(k == c).argmax() for c in range(K)]]
     if (loss == first[k]).all():
         return targets._replace(loss_matrix=first)
     totals = np.bincount(k, weight)
@@ -133,7 +133,7 @@ def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
     if labels.dtype.kind not in "biufU":
         return np.unique(labels, return_inverse=True)
     found = np.array(sorted(set(labels.tolist())), dtype=labels.dtype)  # a sort takes three times
-    return found, np.searchsorted(found, labels)
+    return found, found.searchsorted(labels)
 
 
 def is_ordered(y: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -209,7 +209,12 @@ def odds_offsets(costs: ArrayLike) -> Floats | None:
     boundary cost ``a_q`` and all below it ``b_q``, this is ``logit P(y > j) + log(a_q / b_q)``.
     Returned are ``log(a_q / b_q)`` (Q,), or ``None`` if costs differ on a side, or are 0.
     """
-    costs = np.asarray(costs, dtype=np.float64)
+    return _offsets(tuple(map(tuple, np.asarray(costs, dtype=np.float64).tolist())))
+
+
+@lru_cache(maxsize=512)  # many fits share their costs
+def _offsets(rows: tuple[tuple[float, ...], ...]) -> Floats | None:
+    costs = np.array(rows)
     K, Q = costs.shape
     q = np.arange(Q)
     j = q // (Q // (K - 1))  # the class just below each boundary
@@ -217,7 +222,9 @@ def odds_offsets(costs: ArrayLike) -> Floats | None:
     level = np.where(np.arange(K)[:, None] > j, above, below)
     if not ((level > 0).all() and (np.abs(costs - level) <= 1e-9 * level).all()):
         return None
-    return np.log(above) - np.log(below)
+    found = np.log(above) - np.log(below)
+    found.flags.writeable = False
+    return found
 
 
 def boundary_posteriors(logits: Floats, *, rejects: bool) -> Floats:

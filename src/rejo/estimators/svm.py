@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.utils._param_validation import Interval
 
@@ -15,7 +14,7 @@ from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import SUPPORT_STATE, KernelMachine, Training, check_support
 from rejo.estimators.parameters import FiniteInterval
-from rejo.solvers import KernelSolution, Problem, Step
+from rejo.solvers import FACTOR_FROM, KernelSolution, Problem, Step
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -116,7 +115,8 @@ class RejoSVC(KernelMachine, PathMixin):
 
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[KernelSolution]:
         steps = (Step(*model._boxes(data.targets), self.h) for model in models)
-        problem = Problem(data.matrix, data.kernel, self.cache_size, self._n_threads)
+        n_threads = 1 if data.matrix.shape[0] < FACTOR_FROM else self._n_threads
+        problem = Problem(data.matrix, data.kernel, self.cache_size, n_threads)
         return problem.solve_path(steps, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
 
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
@@ -130,7 +130,8 @@ class RejoSVC(KernelMachine, PathMixin):
 
     def _store(self, training: Training, solution: KernelSolution) -> Self:
         self._set_solution(training, solution)
-        self.thresholds_ = np.sort(-solution.b)  # sorting changes no count
+        self.thresholds_ = -solution.b
+        self.thresholds_.sort()  # changes no count
         return self
 
     def _to_onnx(self, graph: Any, X: str) -> str:

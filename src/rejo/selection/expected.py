@@ -184,10 +184,11 @@ def error_numbers(
     w, size = _weights(cases), _size(cases, size)
     q = likely_classes(cases, size) if likely is None else likely
     raw = q if cases.p is None else cases.p
-    decided = decision[:, None] == np.arange(K)  # (n, K)
-    some = decided.any(axis=0)  # whether anything is decided so
+    decided = (decision[:, None] == np.arange(K)).astype(np.float64)  # (n, K)
+    some = np.isin(np.arange(K), decision)  # whether anything is decided so
     true = y[:, None] == np.arange(K)
-    counted, expected, said = (size * (part * w[:, None]).T @ decided for part in (true, q, raw))
+    counted, expected = (size * (part * w[:, None]).T @ decided for part in (true, q))
+    said = expected if raw is q else size * (raw * w[:, None]).T @ decided
     m = expected + UNSEEN / (K - 1)
     # Errors beyond what posteriors make likely say that these are wrong: the prior counts for less.
     surprise = np.maximum(counted - m, 0.0) ** 2 / (m + m * (m + 1) / STRENGTH)
@@ -236,23 +237,15 @@ def mean_costs(
         likely = likely_classes(cases, size)  # the same at any cut
     review = float(np.average(cases.paid(prices, -1), weights=cases.weight))
     everything = mean_cost(cases.all_decided(), prices, size, likely=likely)
-    spread = None if prices.ndim == 2 else _spread(cases, prices, _size(cases, size), likely)
-    return MeanCosts(mean_cost(cases, prices, size, likely=likely), review, everything, spread)
-
-
-def _spread(cases: OutOfFold, prices: Floats, size: float, likely: Floats | None) -> float:
-    """Standard deviation of what a case costs, where an error that was not seen counts too."""
-    w, paid = _weights(cases), _paid(cases, prices)
-    shares = error_numbers(cases, prices.shape[1], size, likely=likely).estimate / size
-    price, root = _error_prices(cases, prices, size, likely)
-    mean = float(w @ paid + (shares * price).sum())
-    return float(np.sqrt(max(w @ paid**2 + (shares * root**2).sum() - mean**2, 0.0)))
+    chosen, deviation = _cost_and_spread(cases, prices, size, 0.95, likely)
+    return MeanCosts(chosen, review, everything, None if prices.ndim == 2 else deviation)
 
 
 def _paid(cases: OutOfFold, prices: Floats) -> Floats:
     """What each case costs (n,) that is reviewed or decided rightly; 0 for the others."""
-    right = (cases.decision < 0) | (cases.decision == cases.y)
-    return np.where(right, cases.paid(prices, cases.decision), 0.0)
+    decision = cases.decision
+    right = (decision < 0) | (decision == cases.y)
+    return np.where(right, cases.paid(prices, decision), 0.0)
 
 
 def mean_cost(
@@ -266,6 +259,13 @@ def mean_cost(
     on average, and their limits are further apart by the spread of these prices.  ``likely`` is as
     for :func:`error_numbers`.
     """
+    return _cost_and_spread(cases, prices, size, confidence, likely)[0]
+
+
+def _cost_and_spread(
+    cases: OutOfFold, prices: Floats, size: float | None, confidence: float, likely: Floats | None
+) -> tuple[Interval[float], float]:
+    """The mean cost, and the standard deviation of what a case costs."""
     size, means = _size(cases, size), mean_prices(prices)
     likely = likely_classes(cases, size) if likely is None else likely
     errors = error_numbers(cases, len(means), size, confidence, likely)
@@ -276,11 +276,13 @@ def mean_cost(
     spread *= norm.ppf(0.5 + confidence / 2) ** 2
     price, wide = (part / size for part in _error_prices(cases, prices, size, likely))
     mean += float((price * errors.estimate).sum())
+    squares = float(w @ paid**2) + size * float((wide**2 * errors.estimate).sum())
     below, above = (
         float(np.sqrt(spread + ((wide * (end - errors.estimate)) ** 2).sum()))
         for end in (errors.low, errors.high)
     )
-    return Interval(mean, max(mean - below, float(prices.min())), mean + above)
+    cost = Interval(mean, max(mean - below, float(prices.min())), mean + above)
+    return cost, float(np.sqrt(max(squares - mean**2, 0.0)))
 
 
 def _error_prices(
@@ -295,16 +297,17 @@ def _error_prices(
         return prices[:, :-1], prices[:, :-1]
     w, K = size * _weights(cases), prices.shape[1]
     q = likely_classes(cases, size) if likely is None else likely
-    k, L = np.arange(K), of_rows(prices, cases.rows)
-    found = np.zeros((2, K, K))
+    L, decision, found = of_rows(prices, cases.rows), cases.decision, np.zeros((2, K, K))
     for d in range(K):
-        mine = cases.decision == d
-        errors, own = w[mine, None] * q[mine], L[mine, :, d]  # (m, K)
-        seen = w[mine, None] * (cases.y[mine, None] == k)
-        errors = STRENGTH / (errors.sum(axis=0) + 1) * errors + seen
-        total = errors.sum(axis=0)
+        mine = np.flatnonzero(decision == d)
+        v, y, p = w[mine], cases.y[mine], q[mine]
+        errors, seen = v @ p, np.bincount(y, v, K)
+        prior = STRENGTH / (errors + 1)
+        total = prior * errors + seen
         for i in range(2):
-            known = (errors * own ** (i + 1)).sum(axis=0) / np.maximum(total, 1e-300)
+            own = L[mine, :, d] ** (i + 1)  # (m, K)
+            money = prior * (v @ (p * own)) + np.bincount(y, v * own[np.arange(len(y)), y], K)
+            known = money / np.maximum(total, 1e-300)
             if not total.all():  # nothing is decided so
                 rest = np.average(L[:, :, d] ** (i + 1), axis=0, weights=w)
                 known = np.where(total > 0, known, rest)

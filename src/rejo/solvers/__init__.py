@@ -6,6 +6,8 @@ the same algorithm in plain NumPy, to read first.  All names here are for other 
 
 # ruff: noqa: F401 (names for other rooms)
 
+import numpy as np
+
 from rejo.solvers import _state, extensions, linear, mlp, surrogate
 from rejo.solvers.boosted_trees import BoostedTrees, Walker, from_xgboost, ready
 from rejo.solvers.boosting import (
@@ -43,3 +45,7 @@ from rejo.solvers.svm import (
 )
 
 __all__: list[str] = []
+
+# glibc keeps free memory of twice the largest block that was ever returned to it.  With less, a fit
+# may ask the system for the same memory each time, which takes up to a third of the fit.
+np.empty(1 << 23, dtype=np.uint8)

@@ -27,6 +27,7 @@ COARSEST = 1e-3  # of the largest k(x, x): no residual above this, however large
 COARSE = 1e-4  # of it: rounding in the eigenvalues of a Gram matrix in single precision is below
 FINEST = 1e-13  # of the largest k(x, x): what is below is rounding
 BELOW_ZERO = 1e-6  # ... and a residual so far below 0 is not
+WIDE = 0.7  # rank / n from which K itself is cheaper than its factor
 FIRST, GROWTH = 96, 4  # points in the first sample for pivots; the next has so many times more
 FEW = 4  # features up to which distances by differences are as fast as by a product
 FAR = 1e5  # gamma |x|^2 up to which a product keeps ten digits of a distance
@@ -63,11 +64,10 @@ class Factor:
 
     @cached_property
     def _room(self) -> NDArray[np.uint8]:
-        # 8 MB or more: the allocator keeps that, and fresh memory takes as long as the arithmetic.
-        return np.empty(max(8 * len(self.Z) ** 2, 2**23), dtype=np.uint8)
+        return np.empty(8 * len(self.Z) ** 2, dtype=np.uint8)
 
-    def scaled(self, s: NDArray[Any], shift: float = 1.0) -> NDArray[Any]:
-        """``diag(s) K diag(s) + shift I`` in Fortran order and the precision of ``s`` (n,).
+    def scaled(self, s: NDArray[Any]) -> NDArray[Any]:
+        """``diag(s) K diag(s) + I`` in Fortran order and the precision of ``s`` (n,).
 
         The next call writes to the same memory.
         """
@@ -75,7 +75,7 @@ class Factor:
         M = self._room[: n * n * s.itemsize].view(s.dtype).reshape(n, n)
         np.multiply(K, s, out=M)
         M.T[...] *= s
-        M[np.diag_indices_from(M)] += shift
+        M[np.diag_indices_from(M)] += 1.0
         return M.T
 
 
@@ -84,13 +84,15 @@ class Values:
 
     def __init__(self, X: Any, kernel: Kernel) -> None:
         self.X, self.kernel, self.n = X, kernel, X.shape[0]
-        self._scaled: tuple[Floats, Floats] | None = None  # z = sqrt(2 gamma) x, and |z|^2 / 2
+        # Of z = sqrt(2 gamma) x: (z, -|z|^2 / 2, 1) and (z, 1, -|z|^2 / 2), for a product of both
+        self._scaled: tuple[Floats, Floats] | None = None
         if kernel.name == "rbf" and not issparse(X) and X.shape[1] > FEW:
             self.X = X - X.mean(axis=0)
             Z = np.sqrt(2.0 * kernel.gamma) * self.X
-            halves = 0.5 * np.einsum("ij,ij->i", Z, Z)
-            if halves.max() <= FAR:
-                self._scaled = Z, halves
+            halves = -0.5 * np.einsum("ij,ij->i", Z, Z)
+            if -halves.min() <= FAR:
+                left = np.column_stack([Z, halves, np.ones(self.n)])
+                self._scaled = left, left[:, [*range(Z.shape[1]), -1, -2]]
 
     def diagonal(self) -> Floats:
         """``k(x_i, x_i)`` (n,)."""
@@ -113,10 +115,8 @@ class Values:
             return np.asarray(X[rows][:, others])
         if self._scaled is None:
             return gram(X[rows], X[others], self.kernel)
-        Z, halves = self._scaled
-        D = Z[rows] @ Z[others].T
-        D -= halves[rows, None]
-        D -= halves[others]
+        left, right = self._scaled
+        D = left[rows] @ right[others].T
         np.minimum(D, 0.0, out=D)
         return np.exp(D, out=D)
 
@@ -139,10 +139,13 @@ def factorise(values: Values, eps: float, max_rank: int) -> Factor:
         if len(pivots):
             S -= Z[left] @ Z[left].T
         elif len(left) == values.n:
-            whole = Factor(S, left, np.zeros(values.n), is_gram=True)
-            M = whole.scaled(np.ones(values.n, dtype=np.float32), -eps - COARSE * largest)
-            if not spotrf(M, lower=1, clean=0, overwrite_a=1)[1]:
-                return whole  # all eigenvalues are larger than eps, so all residuals are
+            # If all eigenvalues are larger than eps, all residuals are.  A Gaussian kernel has none
+            # below 0, and a part of that rank is enough.
+            m = int(np.ceil(WIDE * values.n)) if values.kernel.name == "rbf" else values.n
+            M = S[:m, :m].astype(np.float32)
+            M[np.diag_indices(m)] -= eps + COARSE * largest
+            if not spotrf(M.T, lower=1, clean=0, overwrite_a=1)[1]:
+                return Factor(S, left, np.zeros(values.n), is_gram=True)
         U, order, rank, _ = dpstrf(S.T, tol=eps)  # P'SP = U'U, up to eps
         if rank == 0:  # not a number
             break

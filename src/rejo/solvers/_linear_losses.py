@@ -29,6 +29,7 @@ class Loss:
         # (Q, K), from (K, Q)
         self.labels, self.caps = np.ascontiguousarray(labels.T), np.ascontiguousarray(caps.T)
         self.k, self.v = k, v
+        self.by_point = len(caps) == len(k) and bool((k == np.arange(len(k))).all())
 
     def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
         """Sum (), derivative for the scores (m,), its sums for the thresholds (Q,)."""
@@ -40,14 +41,18 @@ class Loss:
 
     def weighted(self, rows: Rows) -> Floats:
         """Caps (Q, m) of points."""
-        c = np.take(self.caps, self.k[rows], axis=1)
+        c = self._of(self.caps, rows)
         if self.v is not None:
             c *= self.v[rows]
         return c
 
+    def _of(self, table: Floats, rows: Rows) -> Floats:
+        """Entries (Q, m) of points in a table (Q, K), as a copy."""
+        return table[:, rows].copy() if self.by_point else np.take(table, self.k[rows], axis=1)
+
     def missing(self, t: Floats, b: Floats, rows: Rows) -> tuple[Floats, Floats]:
         """``1 - y (t + b)`` and the labels ``y`` of points, both (Q, m)."""
-        y = np.take(self.labels, self.k[rows], axis=1)
+        y = self._of(self.labels, rows)
         m = y * t
         m += y * b[:, None]
         return np.subtract(1.0, m, out=m), y
@@ -69,7 +74,6 @@ class Logistic(Loss):
         self.below = np.where(self.labels < 0, self.caps, 0.0)
         self.above = self.caps - self.below
         self.falls, self.rises = self.below.sum(axis=0), self.above.sum(axis=0)  # (K,)
-        self.by_point = len(caps) == len(k) and bool((k == np.arange(len(k))).all())
 
     def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
         c, k, v = self.weighted(rows), self.k[rows], None if self.v is None else self.v[rows]

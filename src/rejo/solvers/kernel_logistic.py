@@ -29,13 +29,12 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf
 from scipy.sparse import issparse
 
 from rejo._typing import Floats, Indices
-from rejo.solvers._kernel_factor import Factor, Values, factorise
+from rejo.solvers._kernel_factor import WIDE, Factor, Values, factorise
 from rejo.solvers._linear_objective import threshold_penalty
 from rejo.solvers.svm import evaluate
 from rejo.solvers.types import Kernel, Step
 
 ALLOWED = 30.0  # eps of the factor: so many tol / total cap keep what is left out below tol
-WIDE = 0.7  # r / n from which the Hessian is cheaper by its points
 NARROW = 64  # pivots below which single precision saves nothing
 SINGLE_EPS = 6e-8
 KEEP = 0.1  # of the gap is left: the Hessian is good for another step
