@@ -169,3 +169,15 @@ def test_the_order_of_boundaries_is_that_of_the_classes():
         model = ThresholdRejectClassifier(machine, class_order=order, calibration=method)
         with pytest.raises(ValueError, match="calibration"):
             model.fit(X, names)
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "temperature"])
+def test_scores_of_any_size_have_posteriors(calibration):
+    X = np.repeat(np.eye(3), 20, axis=0) + np.random.RandomState(0).normal(0, 0.5, (60, 3))
+    machine = SVC(kernel="linear", C=100.0)
+    model = ThresholdRejectClassifier(machine, calibration=calibration, cv=2)
+    model.fit(X, np.repeat([0, 1, 2], 20))
+    if calibration == "sigmoid":
+        model.calibrator_.steps[1][1].coef_ *= 1e9
+    p = model.predict_proba(np.array([[-1e300, 0.0, 0.0], [1e300, 0.0, 1e300]]))
+    assert_allclose(p.sum(axis=1), 1.0)

@@ -33,6 +33,7 @@ from rejo.estimators import (
     set_random_states,
 )
 
+LARGEST_SCORE = 1e100  # that is calibrated; a score of 1e300 times a slope would be infinite
 FEATURES = ("n_features_in_", "feature_names_in_")
 FITTED = ("classes_", "reject_label_", "reject_cost_", *FEATURES)
 Fold = tuple[Indices, Indices]
@@ -147,9 +148,10 @@ def scores(
 def moderate_scores(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
     """Scores to calibrate: a probability of 0 says no more than one of 0.001.
 
-    The votes of a forest are often unanimous, and infinite odds would outweigh all others.
+    The votes of a forest are often unanimous, and infinite odds would outweigh all others.  Nor do
+    larger scores than ``LARGEST_SCORE``: products of them must stay finite.
     """
-    return scores(estimator, X, labels, least=1e-3)
+    return scores(estimator, X, labels, least=1e-3).clip(-LARGEST_SCORE, LARGEST_SCORE)
 
 
 def posteriors(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
