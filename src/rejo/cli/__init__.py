@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 0  # the reader has stopped, as in `rejo predict | head`
             if os.environ.get("REJO_TRACEBACK"):
                 raise
-            printed = getattr(arguments, "output", "") == "-"
+            printed = error is out.lost or getattr(arguments, "output", "") == "-"
             if printed and isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 error.filename = error.filename or "standard output"
             return _print_error(error)
