@@ -155,7 +155,7 @@ def check_amounts(table: Any, X: Any, prices: Iterable[str], arguments: Any) -> 
         if not len(rows := without_number(X[name])):
             continue
         cell, index = X[name].iloc[rows[0]], int(X.index[rows[0]])
-        if Path(arguments.data).is_file():  # what is no number was read as missing
+        if Path(arguments.data).is_file():  # words were read as missing
             cell = read_table(arguments.data, text=[name], **how).frame[name].iloc[index]
         there = isinstance(cell, str) and cell
         raise TableError(
